@@ -83,7 +83,7 @@ if(HEW_LINKS_FIRST AND NOT HEW_SANITIZE AND NOT HEW_FUZZ)
 endif()
 target_link_options(hew PRIVATE -Wl,--as-needed -Wl,-z,now -Wl,-z,relro -Wl,--gc-sections -Wl,-z,noexecstack
   -Wl,-z,nodelete  # threads, fork handlers and keys hold addresses in it for good
-  -Wl,-z,initfirst) # our handlers of fork are registered before everybody else's: src/api/fork.c
+  -Wl,-z,initfirst) # our handlers of fork are registered before all others: src/api/fork.c
 # The file here is libhew.so, which is what people preload; what links it asks the loader for the versioned name.
 set_target_properties(hew PROPERTIES NO_SONAME ON)
 target_link_options(hew PRIVATE -Wl,-soname,${HEW_SONAME})
@@ -97,7 +97,7 @@ target_link_libraries(hew_archived PRIVATE hew_core_flags)
 set(HEW_ARCHIVED ${PROJECT_BINARY_DIR}/archive/hew.o)
 file(MAKE_DIRECTORY ${PROJECT_BINARY_DIR}/archive)
 
-# In the archive they are seen by nobody else: the program around it has libc's.
+# Local symbols in the archive: the program around it has libc's.
 file(STRINGS ${PROJECT_SOURCE_DIR}/src/os/private/bytes.c own REGEX "^[a-z_]+ .*[a-z][)];$")
 list(FILTER own EXCLUDE REGEX "^typedef")
 list(TRANSFORM own REPLACE "^[^(]* [*]?([a-z_]+)[(].*$" "--localize-symbol=\\1")

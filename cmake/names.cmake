@@ -13,7 +13,7 @@ string(TOUPPER "${HEW_PREFIX}HEW_CONF" HEW_OWN_SETTINGS_NAME)
 set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS
   ${PROJECT_SOURCE_DIR}/src/api/names.def ${PROJECT_SOURCE_DIR}/include/jemalloc/jemalloc.h)
 
-# What objcopy reads: <directory>/names.renamed has "old new" lines, <directory>/names.local names that nobody may see.
+# What objcopy reads: <directory>/names.renamed has "old new" lines, <directory>/names.local names that become local.
 function(hew_write_names directory prefix)
   file(STRINGS ${PROJECT_SOURCE_DIR}/src/api/names.def rows REGEX "^HEW_NAME\\(")
   foreach(row IN LISTS rows)

@@ -104,7 +104,7 @@ def main(arguments: list[str] | None = None) -> int:
         lay_out(sources)
         run("dpkg-buildpackage", "--build=binary", "--no-sign", folder=sources)
         made = sorted(sources.parent.glob("*.deb"))
-        # The first entry of a changelog closes no bug where nobody has asked for the package.
+        # The first entry of a changelog closes no bug: there is no request for the package.
         judge = ("lintian", "--fail-on", "error,warning", "--suppress-tags", "initial-upload-closes-no-bugs")
         run(*judge, *made, folder=output)
     except (DebsError, OSError) as error:

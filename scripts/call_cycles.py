@@ -7,7 +7,7 @@ an order.  A module is a .c file and the header of its name, or one of the two a
 the code of A names a function or a variable that B defines: what object files show (the symbols that nm knows to be
 global), and what they do not, since it was inlined or is in a macro (inline functions of headers, by the rule that
 a function's name begins its line; bodies of macros, which count where the macro is used).  Types, constants and
-declarations bind nobody.  Prints each circle with the names that close it, and exits 1 when one is not in
+declarations do not count.  Prints each circle with the names that close it, and exits 1 when one is not in
 scripts/call_cycles_allowed.txt, whose lines read LAYER/MODULE LAYER/MODULE ... : REASON.
 """
 

@@ -5,7 +5,7 @@
     python3 scripts/check_branches.py build/cov/coverage/branches.json
 
 Reads what gcovr has counted (make coverage) and tests/coverage/reasons.txt, a line a function: path:function, then the
-reason. Writes beside the JSON file branches.md: each function with branches that nobody took, their lines and the
+reason. Writes beside the JSON file branches.md: each function with branches that no test took, their lines and the
 reason. Exits 1 when one has no reason, or a reason is given for what is no function there; a function all of whose
 branches are taken by now is named, so that its line can go.
 """
@@ -49,7 +49,7 @@ def read_reasons(text: str) -> dict[str, str]:
 
 
 def page(functions: dict[str, Function], reasons: dict[str, str]) -> str:
-    """The table of what nobody takes."""
+    """The table of branches that no test takes."""
     total = sum(function.branches for function in functions.values())
     missed = sum(function.missed.total() for function in functions.values())
     percent = 100 * (total - missed) / max(total, 1)

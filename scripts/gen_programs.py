@@ -203,7 +203,7 @@ def program_table(programs: Mapping[str, Row], allocators: list[str]) -> list[st
         rows.append(row)
     titles = [title for figure in (CPU, PEAK, MEAN) for title in (f"{figure.title}, glibc", "hew", "lowest")]
     rest = ["after the load: hew", "page faults: hew", "system calls: hew"]
-    said = "Sorted by who wins: first those in which hew is among the best of all allocators."
+    said = "Sorted by which allocator is ahead: first the programs in which hew is among the best."
     return ["## Each program", "", said, "", *table(["program", *titles, *rest], rows)]
 
 

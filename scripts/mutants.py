@@ -13,7 +13,7 @@ simulator, with some seeds; then the tests of higher layers, and that which refu
 fails. A mutant that the compiler makes the same object file of is the same program. One that no test fails on survives:
 it is printed with its line. Then a test is missing, or the code does not matter.
 
-tests/mutants/equivalent.toml lists those of which nobody can tell the difference, each with its reason; they are not
+tests/mutants/equivalent.toml lists those that behave the same, each with its reason; they are not
 counted, and one that is in no file any more fails the run. The sample is made from the seed. Exits 0 however many
 survive: this is to be read; 1 with --at-least PERCENT when fewer are killed.
 """

@@ -13,7 +13,7 @@
 
 enum { SHARED_SLOTS = 1000, THREADS_MOST = 256, COOKIE = 0x5bd1e995 };
 
-/* size and cookie stand in the object itself: whoever frees it can tell that it is whole. */
+/* size and cookie stand in the object itself: the thread that frees it checks that it is whole. */
 struct object {
     size_t size;
     uint64_t check;

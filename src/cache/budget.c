@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * budget: shares are computed from the threads alive and the heap's size at every few misses, not kept: nobody has to be told
- * when a thread comes or goes.  Arrays are powers of two.
+ * budget: every few misses a thread computes its share from the number of threads and the heap's size.  A thread that
+ * starts or ends need not tell the others.  Arrays are powers of two.
  */
 #include "cache/budget.h"
 
@@ -87,7 +87,7 @@ is_usual(void)
     return !HEW_UNLIKELY(atomic_load_explicit(&hew_budget_room.unusual, memory_order_relaxed));
 }
 
-/* Once unusual always so: who reads it learns the rest, and nobody has to know who else has a reason. */
+/* Never reset: a reader then looks up the actual values, and one caller need not know of another's reason. */
 HEW_COLD void
 hew_budget_note_limit(void)
 {

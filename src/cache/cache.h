@@ -19,7 +19,7 @@
  * The arrays stand side by side (one of tops, one of limits, one of ticks) so that a class costs 20 bytes of hot memory
  * and one scaled load each.
  *
- * Owned by its thread; nobody else writes.  Statistics read it with relaxed loads.
+ * Only its own thread writes to it.  Statistics read it with relaxed loads.
  *
  * What the program asked for is known without counting it: a class's requests are `counted` less the ticks that are
  * left; its frees are what was requested, less what came in from outside (`balance`), plus what is here.
@@ -172,7 +172,7 @@ hew_cache_next_touched(const struct hew_cache *cache, unsigned code)
     return HEW_CODES;
 }
 
-/* Whoever is born or dies looks at what was used, not at all that could be. */
+/* A thread that starts or ends visits only the classes that the cache has used. */
 #define HEW_EACH_TOUCHED(cache, code)                                                                                  \
     for (unsigned code = hew_cache_next_touched(cache, 0); code < HEW_CODES;                                           \
          code = hew_cache_next_touched(cache, code + 1))

@@ -87,7 +87,7 @@ hew_count_passed(struct hew_cache *cache)
     return passed;
 }
 
-/* The thread's peak: looked at each time that it has allocated some bytes more, so that nobody pays before somebody asks. */
+/* The thread's peak, sampled each time that it has allocated some more bytes: costs nothing before the first query. */
 static __thread struct {
     uint64_t base; /* what the thread held when it began, wrapped if it had freed more than it had allocated */
     int64_t most;

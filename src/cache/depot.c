@@ -26,7 +26,7 @@
 /* What is not a ring is written without a mark: relaxed. */
 struct depot {
     _Atomic size_t bytes;    /* what its rings hold */
-    _Atomic uint32_t hand;   /* the class whose objects that nobody needs are looked for next */
+    _Atomic uint32_t hand;   /* clock hand: the class that is cleaned next */
     _Atomic uint32_t friend; /* where a batch was found that was not here */
     _Atomic uint64_t misses;
     struct hew_ring ring[HEW_CODES];
@@ -89,11 +89,11 @@ send_home(unsigned code, void **objects, unsigned count)
 static HEW_NOINLINE struct depot *
 depot_make(unsigned index)
 {
-    struct depot *nobody = NULL, *depot = hew_meta_take(sizeof *depot);
-    if (depot != NULL && !atomic_compare_exchange_strong_explicit(&depots[index], &nobody, depot, memory_order_acq_rel,
+    struct depot *other = NULL, *depot = hew_meta_take(sizeof *depot);
+    if (depot != NULL && !atomic_compare_exchange_strong_explicit(&depots[index], &other, depot, memory_order_acq_rel,
                                                                   memory_order_acquire)) {
         hew_meta_give(depot, sizeof *depot);
-        return nobody;
+        return other;
     }
     if (depot != NULL) {
         atomic_fetch_add_explicit(&made, 1, memory_order_relaxed);
@@ -216,7 +216,7 @@ capacity_now(void)
     return hew_budget_depot(number_made());
 }
 
-/* The hand comes by the next class that has objects which nobody has needed since it was there last, and takes some. */
+/* Moves the hand to the next class with objects that no thread took since its last visit, and takes some of them. */
 static unsigned
 move_hand(struct depot *depot, void **objects, unsigned *code)
 {
@@ -253,7 +253,7 @@ give_manual(unsigned code, void **objects, unsigned count)
     return left;
 }
 
-/* More than it may hold would be there: what nobody needs goes home.  Returns how many of what comes have room. */
+/* The depot would exceed its limit: returns unused objects to their owners.  Returns how many of the new ones fit. */
 static HEW_NOINLINE unsigned
 make_room(struct depot *depot, unsigned code, unsigned count, size_t most)
 {

@@ -10,8 +10,9 @@
  *     magazine (a thread's) <-> depot (a CPU's) <-> slabs and extents (an arena's)
  *
  * Owns      objects that no program and no magazine holds, as addresses; they are never read or written here.
- * Promises  nobody waits for a mark in malloc or free: who finds it held goes on to the next level.  A CPU's depot holds about
- *           hew_budget_depot() bytes at most; what nobody has needed between two visits of its hand goes back to its owners.
+ * Promises  malloc and free never wait for a mark: a thread that finds it held goes on to the next level.  A CPU's depot holds
+ *           about hew_budget_depot() bytes at most; objects that no thread took between two visits of its hand return to
+ *           their owners.
  * Locks     a mark for each ring: ring.h.
  * Why       magazines and depots: J. Bonwick and J. Adams, "Magazines and Vmem", USENIX 2001.  Measured against other shapes in
  *           docs/decisions/0041-two-levels.md.
@@ -39,12 +40,12 @@ unsigned hew_depot_take(unsigned own, unsigned code, void **objects, unsigned wa
 /* The depot `own` takes over objects of a class, the oldest first; those for which there is no room go back to their owners. */
 void hew_depot_give(unsigned own, unsigned code, void **objects, unsigned count);
 
-/* Whether the object is the one of its class that the depot `own` was given last: it is free then.  False also when somebody
- * is at work on that class. */
+/* Whether the object is the one of its class that the depot `own` was given last: it is free then.  False also when another
+ * thread is at work on that class. */
 bool hew_depot_newest_is(unsigned own, unsigned code, const void *object);
 
-/* What nobody has needed since this was called last goes back to its owners; with `all` everything.  By any thread; waits
- * for who is at work on a depot.  False: the depots are empty. */
+/* Returns to their owners the objects that no thread took since the last call; with `all` every object.  By any thread; waits
+ * for threads at work on a depot.  False: the depots are empty. */
 bool hew_depot_drain(bool all);
 
 /* Objects of a class in all depots. */
@@ -52,8 +53,8 @@ size_t hew_depot_held(unsigned code);
 
 struct hew_depot_counts hew_depot_counts(void);
 
-/* By whoever has closed the gate: returns when nobody works on a depot, and nobody will.  Not so in a signal's handler that has
- * interrupted the work of its own thread. */
+/* By the thread that has closed the gate: returns when no thread works on a depot, and none will.  Not so in a signal handler
+ * that has interrupted the work of its own thread. */
 void hew_depot_settle(void);
 
 /* In a fork's child: a ring that is still being worked on begins anew; what was in it is lost to the child. */

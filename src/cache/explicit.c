@@ -23,8 +23,8 @@ static bool
 explicit_enter(struct hew_cache *cache, unsigned *number)
 {
     for (unsigned slot = 0; slot < HEW_EXPLICIT_MAX; slot++) {
-        struct hew_cache *nobody = NULL;
-        if (atomic_compare_exchange_strong(&table[slot], &nobody, cache)) {
+        struct hew_cache *none = NULL;
+        if (atomic_compare_exchange_strong(&table[slot], &none, cache)) {
             *number = slot;
             return true;
         }

@@ -6,7 +6,7 @@
  * takes over a former thread's cache finds all that done.
  *
  * Promises  a few caches, with objects of at most HEW_KEPT_BYTES each; a thread that takes one over has allocated and freed nothing
- *           yet.  Whoever reads statistics gives them up first, so that no object is held by nobody.
+ *           yet.  A reader of statistics ends them first, so that each object counts for a thread or for none.
  * Locks     hew_caches_lock (rank: caches).
  */
 #ifndef HEW_CACHE_KEPT_H

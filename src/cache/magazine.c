@@ -25,7 +25,7 @@
 #define SWEEP 4           /* classes looked after at each tick */
 #define REFRESH 16        /* misses after which a thread asks again where it runs, and what its share is */
 
-/* Allocations until a class is looked after again: before much has been allocated, where somebody waits for that. */
+/* Allocations until a class is looked after again: shorter while a reader waits for bytes allocated. */
 static uint32_t
 usual_period(unsigned code)
 {
@@ -94,7 +94,7 @@ has_depot(const struct hew_cache *cache, unsigned code)
            HEW_LIKELY(!cache->arena->manual);
 }
 
-/* Near a limit of memory somebody has found too little to return: each thread that works returns what it keeps, as soon as it is here. */
+/* Under memory pressure each running thread flushes its cache at its next slow path. */
 static HEW_COLD HEW_NOINLINE void
 answer_call(struct hew_cache *cache)
 {
@@ -432,7 +432,7 @@ next_period(struct hew_cache *cache, unsigned code)
     return HEW_UNLIKELY(hew_options.hardening == HEW_HARDENING_SAMPLE) ? guard_period(cache, code, period) : period;
 }
 
-/* Whoever reads the count from outside looks again while there are no ticks: see hew_count_requests(). */
+/* A reader of the count on another thread reads again while there are no ticks: see hew_count_requests(). */
 static void
 begin_period(struct hew_cache *cache, unsigned code, uint64_t counted, uint32_t ticks)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * owner: sorting a batch by whom its objects belong to, so that each bin's and each page heap's lock is taken once
- * for many of them.  Nobody sorts before the first object of another arena is met: batches of one arena pay nothing.
+ * for many of them.  Sorting begins at the first object of another arena: batches of one arena pay nothing.
  */
 #include "cache/owner.h"
 
@@ -55,7 +55,7 @@ is_misused(unsigned code, void *object, const struct hew_arena *arena)
     return slab == NULL || own;
 }
 
-/* As long as no other arena's object is met, nobody looks for one. */
+/* Sorts only from the first object of another arena on. */
 static void
 give_small(unsigned code, void **objects, unsigned count)
 {

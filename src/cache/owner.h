@@ -7,7 +7,7 @@
 
 #include "slab/arena.h"
 
-/* Gives back `count` objects of one class code, small or large, whoever owns them.  Ends the process, naming the
+/* Returns `count` objects of one class code, small or large, to their owners.  Ends the process, naming the
  * address, when one is not a live object. */
 void hew_owner_give(unsigned code, void **objects, unsigned count);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* ring: `least` is lowered where objects leave, and raised by whoever looks after the ring. */
+/* ring: `least` falls where objects leave, and is set anew when the ring is cleaned. */
 #include "cache/ring.h"
 
 #include "meta/memory.h"
@@ -15,8 +15,8 @@
 bool
 hew_ring_hold(struct hew_ring *ring)
 {
-    uint32_t nobody = 0; /* acquire: pairs with the release of hew_ring_let_go(); the rest of it is for the gate */
-    if (!atomic_compare_exchange_strong_explicit(&ring->held, &nobody, 1, memory_order_seq_cst, memory_order_relaxed)) {
+    uint32_t none = 0; /* acquire: pairs with the release of hew_ring_let_go(); the rest of it is for the gate */
+    if (!atomic_compare_exchange_strong_explicit(&ring->held, &none, 1, memory_order_seq_cst, memory_order_relaxed)) {
         return false;
     }
     if (hew_gate_is_closed() && hew_gate_held == 0) {

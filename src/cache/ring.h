@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * ring: free objects of one class in one depot, as addresses: the newest leave first, and whoever cleans up takes the oldest.
+ * ring: free objects of one class in one depot, as addresses: the newest leave first, and cleaning takes the oldest.
  *
  * Owns      its places, a power of two of them, which grow and shrink with what is there.
- * Promises  nobody waits for a mark in malloc or free: who finds it held goes on elsewhere.  A holder whose processor is taken from it keeps
- *           others from one class of one depot alone.
+ * Promises  malloc and free never wait for a mark: a thread that finds it held goes on elsewhere.  A holder that is preempted
+ *           keeps others from one class of one depot alone.
  * Locks     the mark, held for some copies of words; of other locks only those of hew's own memory are taken under it.  To the gate of
  *           fork() it is a lock (os/gate.h).
  */
@@ -18,7 +18,7 @@
 
 /* A cache line for each, so that who works on one class does not take another's away. */
 struct hew_ring {
-    _Atomic uint32_t held; /* the mark: 1 while somebody works on it.  Guards all that follows */
+    _Atomic uint32_t held; /* the mark: 1 while a thread works on it.  Guards all that follows */
     uint32_t oldest;       /* the place of the oldest */
     uint32_t count;        /* also looked at without the mark: relaxed */
     uint32_t least;        /* the fewest there were since it was looked after */
@@ -28,7 +28,7 @@ struct hew_ring {
     uint64_t takes, gives; /* batches that left, and came */
 } HEW_ALIGNED(HEW_CACHE_LINE);
 
-/* False: somebody has it, or a thread forks. */
+/* False: another thread has it, or a thread forks. */
 bool hew_ring_hold(struct hew_ring *ring);
 void hew_ring_hold_or_wait(struct hew_ring *ring);
 void hew_ring_let_go(struct hew_ring *ring);

@@ -53,7 +53,7 @@ guard_hook(bool inside)
     }
 }
 
-/* Whose the cache is, where somebody may ask for it. */
+/* Notes which thread the cache belongs to, for the list of threads. */
 static void
 put_number(struct hew_cache *cache)
 {
@@ -105,8 +105,8 @@ hew_thread_enlist(struct hew_cache *cache)
     hew_mutex_unlock(&hew_caches_lock);
 }
 
-/* What the cache has counted becomes the arena's; of the thread it is bytes.  Under hew_caches_lock, so that nobody counts it twice or
- * not at all. */
+/* Adds the cache's counts to the arena's, and its bytes to the thread's.  Under hew_caches_lock, so that a reader counts them
+ * exactly once. */
 static void
 hand_counts_over(struct hew_cache *cache)
 {
@@ -204,7 +204,7 @@ hew_thread_bind(struct hew_cache *cache, struct hew_arena *arena)
     hand_counts_over(cache);
     cache->arena = arena;
     hew_mutex_unlock(&hew_caches_lock);
-    if (former->manual) { /* which may be destroyed as soon as nobody is bound to it, with all that came from it */
+    if (former->manual) { /* the program may destroy it, with all its objects, when no thread is bound to it */
         hew_magazine_drop_all(cache);
     }
     hew_arena_leave(former);

@@ -47,7 +47,7 @@ struct hew_mutex {
 #endif
 };
 
-_Static_assert(HEW_CHECK_LEVEL > 0 || sizeof(struct hew_mutex) == 72, "ranks cost nothing where nobody checks them");
+_Static_assert(HEW_CHECK_LEVEL > 0 || sizeof(struct hew_mutex) == 72, "ranks cost nothing where they are not checked");
 
 /* The initial value of a lock that is alone in its rank: all zeros at check level 0. */
 #define HEW_MUTEX(rank) {.place = HEW_LOCK_PLACE(rank, 0)}

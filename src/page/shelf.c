@@ -29,8 +29,8 @@ own_rank(struct hew_shelf *shelf)
 static bool
 shelf_hold(struct hew_shelf_rank *rank)
 {
-    uint32_t nobody = 0;
-    return atomic_compare_exchange_strong(&rank->held, &nobody, 1);
+    uint32_t none = 0;
+    return atomic_compare_exchange_strong(&rank->held, &none, 1);
 }
 
 /* Waits by polling, and no thread wakes another: only a sweep waits, for about ten instructions of a thread that may be

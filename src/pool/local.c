@@ -17,13 +17,13 @@ static struct {
     struct hew_pool_local local;
     struct hew_pool_magazine magazines[HEW_POOL_SIZES_MAX];
 } no_objects;
-static struct hew_pool_thread nobody;
+static struct hew_pool_thread no_thread;
 struct hew_mutex hew_pool_lock = HEW_MUTEX(pools);
 /* Guarded by hew_pool_lock. */
 static struct hew_list threads;
 static unsigned idle_count, made_count;
 
-__thread struct hew_pool_thread *hew_pool_self = &nobody;
+__thread struct hew_pool_thread *hew_pool_self = &no_thread;
 static __thread bool ended;
 
 static void
@@ -46,7 +46,7 @@ void
 hew_pool_local_boot(void)
 {
     close_magazines(&no_objects.local, HEW_POOL_SIZES_MAX);
-    forget_all(&nobody);
+    forget_all(&no_thread);
     hew_list_begin(&threads);
 }
 
@@ -289,7 +289,7 @@ hew_pool_local_leave(void)
 {
     struct hew_pool_thread *thread = hew_pool_self;
     ended = true;
-    hew_pool_self = &nobody;
+    hew_pool_self = &no_thread;
     if (thread->real) {
         end_thread(thread, idle_count < IDLE_MOST);
     }

@@ -390,8 +390,8 @@ least_loaded(struct hew_arena *best)
 static bool
 join_idle(struct hew_arena *arena)
 {
-    uint32_t nobody = 0;
-    return atomic_compare_exchange_strong_explicit(&arena->threads, &nobody, 1, memory_order_relaxed,
+    uint32_t none = 0;
+    return atomic_compare_exchange_strong_explicit(&arena->threads, &none, 1, memory_order_relaxed,
                                                    memory_order_relaxed);
 }
 

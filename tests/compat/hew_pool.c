@@ -189,7 +189,7 @@ TEST(time_takes_a_pool_that_nothing_else_does)
     CHECK_EQUAL(figures_of(set, 0).pools, 1);
     for (unsigned i = 0; i < 900 && figures_of(set, 0).pools != 0; i++) {
         nanosleep(&tenth, NULL);
-        free(malloc(1000000)); /* somebody starts the purger's thread if it does not run */
+        free(malloc(1000000)); /* starts the purger's thread if it does not run */
     }
     CHECK_EQUAL(figures_of(set, 0).pools, 0);
     hew_pool_destroy_with_objects(set);

@@ -25,7 +25,7 @@ extern const struct misuse misuses[], large_misuses[], pool_misuses[], harden_mi
 void misuse_announce(const void *address);
 
 #define MIB ((size_t)1 << 20)
-/* Nobody else allocates between two calls. */
+/* No other thread allocates between two calls. */
 #define QUIET "background_thread:false"
 
 /* Lines of several. */

@@ -58,7 +58,7 @@ static void
 unmark(void *object)
 {
     uint64_t *word = object;
-    CHECK(*word == (OUT_MARK ^ (uintptr_t)object)); /* else somebody else has it as well */
+    CHECK(*word == (OUT_MARK ^ (uintptr_t)object)); /* else another thread has it as well */
     *word = 0;
 }
 

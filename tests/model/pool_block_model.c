@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * pool_block: the lock-free part of pool sets, src/pool/block.c itself, in every interleaving of two or three threads: nobody
- * gets an object that another one has, no free object is ever out of reach, and a block that is claimed has nothing left for
- * anybody, also when it comes back with other memory.
+ * pool_block: the lock-free part of pool sets, src/pool/block.c itself, in every interleaving of two or three threads: no thread
+ * gets an object that another one has, no free object is ever out of reach, and a block that is claimed has nothing left,
+ * also when it comes back with other memory.
  */
 #include "pool/block.h"
 
@@ -52,7 +52,7 @@ begin_with(uint64_t word_0, uint64_t word_1)
         hew_pool_block_give(&block, 1, word_1);
     }
     for (unsigned i = 0; i < OBJECTS; i++) {
-        held[i] = ((i < 64 ? word_0 >> i : word_1 >> (i - 64)) & 1) == 0; /* by whoever is not in the test */
+        held[i] = ((i < 64 ? word_0 >> i : word_1 >> (i - 64)) & 1) == 0; /* by threads outside the test */
     }
 }
 
@@ -161,7 +161,7 @@ claim_for_good(void)
     gone = hew_pool_block_claim(&block);
 }
 
-/* Whoever comes now, alone, gets all that nobody has. */
+/* A thread that runs alone now gets every object that no other thread has. */
 static void
 all_free_objects_are_found(void)
 {

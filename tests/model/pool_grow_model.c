@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * pool_grow: dynamic pools that come and go under the set's lock while others take and give without it: src/pool/block.c, group.c
- * and grow.c themselves, in every interleaving of two or three threads.  Nobody gets an object that another one has, or whose
+ * and grow.c themselves, in every interleaving of two or three threads.  No thread gets an object that another one has, or whose
  * memory has left; in the end every count is what the bitmaps say, and nothing stays that could go.
  *
  * Memory, address maps and the clock are the test's own, so that each run begins alike.

@@ -79,7 +79,7 @@ work(void *number)
         pthread_barrier_wait(&all_have_taken);
         for (unsigned i = 0; i < count; i++) {
             unsigned char *going = held[i];
-            if (layers_random_once_in(&random, 3)) { /* somebody else frees it */
+            if (layers_random_once_in(&random, 3)) { /* another thread frees it */
                 going = atomic_exchange(&shared[layers_random_below(&random, SHARED)], going);
             }
             if (going != NULL) {

@@ -435,7 +435,7 @@ give_some(struct own *own, struct layers_random *random, unsigned most)
         unsigned at = (unsigned)layers_random_below(random, own->count);
         back[count] = own->held[at];
         own->held[at] = own->held[--own->count];
-        wrong += *(void **)back[count] != own; /* somebody else has been given it, too */
+        wrong += *(void **)back[count] != own; /* another request got it, too */
     }
     if (count == 0) { /* nothing held: a give is of at least one */
         return;

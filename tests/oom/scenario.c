@@ -265,7 +265,7 @@ release_all(void)
     {
         hew_page_release(arena->pages.heap);
     }
-    hew_os_unmap(hew_os_map(4096, 4096), 4096); /* what nobody could keep is offered again after any other range */
+    hew_os_unmap(hew_os_map(4096, 4096), 4096); /* what could not be kept is offered again after any other range */
 }
 
 /* With nothing refused any more: what a refused call left behind goes now, or is lost for ever. */

@@ -101,14 +101,14 @@ def engine() -> Iterator[int]:
 
 
 def free_port() -> int:
-    """A port that nobody listens on."""
+    """A port without a listener."""
     with socket.socket() as one:
         one.bind(("127.0.0.1", 0))
         return int(one.getsockname()[1])
 
 
 class Reader:
-    """Somebody who types the README's commands in a folder."""
+    """A reader who types the README's commands in a folder."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder

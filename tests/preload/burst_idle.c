@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * burst_idle: after a burst of 1 GB an idle process falls back to its floor, with nobody calling the allocator.
+ * burst_idle: after a burst of 1 GB an idle process falls back to its floor, without a call of the allocator.
  *
  * Half of the threads that made the burst end; the others stay alive and idle, with whatever their caches hold.
  * Nothing of the program allocates while it waits: RSS is read by system calls alone.

@@ -125,7 +125,7 @@ static const char *
 ask_once(const char *request)
 {
     int client = open_client(getpid());
-    const char *text = client < 0 ? "nobody" : ask(client, request);
+    const char *text = client < 0 ? "no answer" : ask(client, request);
     close(client);
     return text;
 }
@@ -290,7 +290,7 @@ TEST(another_user_is_not_heard)
     pid_t child = getuid() != 0 ? -1 : fork();
     if (child == 0) {
         struct sockaddr_un address = address_of(getppid());
-        chmod(address.sun_path, 0666); /* as if somebody had opened the door */
+        chmod(address.sun_path, 0666); /* as if another user might connect */
         int client = setuid(65534) == 0 ? try_connect(getppid()) : -1;
         _exit(client >= 0 && send_all(client, "get version\n", 12) && receive_answer(client));
     }

@@ -5,7 +5,7 @@
  * With the argument `guarded` one more handler holds a lock of the program's, under which the other threads allocate, over
  * each fork: our own handlers must be the closest to it.
  *
- * Whoever hangs is ended by its alarm.
+ * A process that hangs is ended by its alarm.
  */
 #include "fork_handlers.h"
 #include "stuck.h"
@@ -31,7 +31,7 @@ lock_own(void)
     pthread_mutex_lock(&own);
 }
 
-/* Nobody promises turns: who always has the lock again before its next waiter runs would keep it. */
+/* A mutex promises no order: a thread that always has the lock again before its next waiter runs would keep it. */
 static void
 lock_own_to_fork(void)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * overflow: a program that writes on past the end of a large object, as far as it can.  It ends in memory that nobody can touch before
+ * overflow: a program that writes on past the end of a large object, as far as it can.  It ends in memory that cannot be accessed before
  * it has come to hew's own data: what was allocated before can be freed, and more be had.
  */
 #include "under_test.h"

@@ -59,7 +59,7 @@ allocate_under_lock(void *unused)
 static int
 on_object(struct dl_phdr_info *info, size_t size, void *context)
 {
-    /* The loader's lock is held: whoever wants it while he holds `lock` will wait for ever. */
+    /* The loader's lock is held: a thread that wants it while it holds `lock` waits for ever. */
     pthread_mutex_lock(&lock);
     free(malloc(size));
     pthread_mutex_unlock(&lock);
@@ -85,7 +85,7 @@ TEST(threads_go_on_while_libraries_come_and_go)
     pthread_t threads[3];
     for (uintptr_t i = 0; i < 3; i++)
         CHECK_EQUAL(pthread_create(&threads[i], NULL, allocate_until_told, (void *)(i + 1)), 0);
-    /* Longer where a busy machine has let nobody else run yet. */
+    /* Longer where a busy machine has let no other thread run yet. */
     for (unsigned round = 0; round < ROUNDS || allocations == 0; round++) {
         void *plugin = dlopen(HEW_TEST_PLUGIN, RTLD_NOW | RTLD_LOCAL);
         CHECK(plugin != NULL);

@@ -87,7 +87,7 @@ dump(const char *path)
     leak();
     if (mallctl == NULL || file < 0 || mallctl("prof.dump", NULL, NULL, &path, sizeof path) != 0)
         return 2;
-    /* Whoever made the file reads it through the descriptor that he has. */
+    /* The test that made the file reads it through its own descriptor. */
     return read(file, head, sizeof head - 1) > 0 ? 0 : 4;
 }
 

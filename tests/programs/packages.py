@@ -16,7 +16,7 @@ SYSTEM_PATH = "/usr/sbin:/usr/bin:/sbin:/bin"
 
 POLICY = Path("/usr/sbin/policy-rc.d")
 PATIENT = ["-o", "DPkg::Lock::Timeout=300", "-o", "Acquire::Retries=3", "-o", "Acquire::http::Timeout=30"]
-"""Somebody else may be installing; a mirror may stall."""
+"""Another apt-get may be installing; a mirror may stall."""
 
 
 def search_path() -> str:

@@ -27,7 +27,7 @@ class ServerFailed(Exception):
 
 
 def free_port() -> int:
-    """A TCP port that nobody uses now."""
+    """A TCP port that is free now."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])

@@ -44,7 +44,7 @@ class Bench:
     """What all programs share."""
 
     root: Path
-    """A directory that everybody may read, for inputs and runs."""
+    """A directory that all users may read, for inputs and runs."""
     launcher: Path
     library: str
     runs: int
@@ -182,7 +182,7 @@ class Trial:
             plain.extend(result for _, result in self.round([baseline], number, sampled=False))
 
     def place(self, name: str, port: int) -> Place:
-        """A directory for one run (or for the inputs), owned by whoever the program runs as."""
+        """A directory for one run (or for the inputs), owned by the user that the program runs as."""
         directory = self.bench.root / self.program.name / name
         directory.mkdir(parents=True, exist_ok=True)
         directory.chmod(0o700)

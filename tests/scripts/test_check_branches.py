@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""check_branches: a branch that nobody takes needs a reason, and a reason a function."""
+"""check_branches: a branch that no test takes needs a reason, and a reason a function."""
 
 import json
 from pathlib import Path

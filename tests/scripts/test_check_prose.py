@@ -62,5 +62,14 @@ def test_messages_of_the_tool_are_read(root: Path, capsys: pytest.CaptureFixture
     assert "tool/src/hew/cli.py:1: 'nobody'" in capsys.readouterr().out
 
 
+def test_comments_of_the_library_name_the_actor(root: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (root / "src/page").mkdir(parents=True)
+    (root / "src/page/shelf.c").write_text("/* Somebody closes the shelf. */\n")
+    assert check_prose.main(["--root", str(root)]) == 1
+    said = capsys.readouterr().out
+    assert "src/page/shelf.c:1: 'Somebody'" in said
+    assert "1 places against the rules" in said
+
+
 def test_this_repository_passes() -> None:
     assert check_prose.main([]) == 0

@@ -56,7 +56,7 @@ def test_a_mutant_differs_in_one_line() -> None:
 @pytest.mark.parametrize(
     ("row", "wrong"),
     [
-        ('file = "a.c"\nline = "x = 1;"\nmutant = "x = 2;"\nreason = "nobody reads x"', []),
+        ('file = "a.c"\nline = "x = 1;"\nmutant = "x = 2;"\nreason = "x is not read"', []),
         ('file = "a.c"\nline = "x = 1;"\nmutant = "x = 2;"', ["a.c: x = 1;"]),
         ('file = "a.c"\nline = "x = 3;"\nmutant = "x = 2;"\nreason = "as it is"', ["a.c: x = 3;"]),
         ('file = "b.c"\nline = "x = 1;"\nmutant = "x = 2;"\nreason = "as it is"', ["b.c: x = 1;"]),

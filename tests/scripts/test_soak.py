@@ -33,7 +33,7 @@ command = ["{programs}/apps/good"]
 in = { quick = [] }
 
 [[workloads]]
-name = "somebody else's"
+name = "another's"
 group = "threads"
 command = ["true"]
 in = { quick = [] }

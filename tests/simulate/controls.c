@@ -69,7 +69,7 @@ controls_borrow_cache(void)
         return -1;
     }
     caches[i].busy = true;
-    machine_drain_all(); /* whoever had it has handed it over */
+    machine_drain_all(); /* its holder has handed it over */
     return caches[i].number - 1;
 }
 
@@ -211,7 +211,7 @@ number_of(const char *format, int number)
 static void
 look_at_statistics(void)
 {
-    static bool looking; /* the numbers are of one snapshot only while nobody takes the next */
+    static bool looking; /* the numbers are of one snapshot only until the next one is taken */
     uint64_t epoch = 1;
     if (looking) {
         return;
@@ -293,7 +293,7 @@ controls_end_all(void)
     control("thread.tcache.flush", 0);
 }
 
-/* Switches the purger on or off; whether it was on.  What it has in hand between a depot and a slab is in nobody's count. */
+/* Switches the purger on or off; whether it was on.  What it has in hand between a depot and a slab is in no count. */
 static bool
 set_purger(bool on)
 {

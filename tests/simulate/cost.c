@@ -11,13 +11,13 @@
 #define LINE 64
 #define LG_LINES 22
 #define AHEAD_NS 150 /* how far a thread may be ahead of the last one */
-#define NOBODY UINT16_MAX
+#define NONE UINT16_MAX
 
 struct line {
     uint64_t number; /* + 1; 0: none */
     uint64_t free_ns;
     uint64_t readers[(COST_PROCESSORS + 63) / 64];
-    uint16_t owner; /* who has written it last and nobody has read it since; NOBODY */
+    uint16_t owner; /* the last writer, while no other CPU has read it since; NONE */
 };
 
 struct cost_counts *cost_counts;
@@ -31,7 +31,7 @@ line_of(uint64_t number)
     size_t mask = ((size_t)1 << LG_LINES) - 1, at = (number * UINT64_C(0x9e3779b97f4a7c15)) >> (64 - LG_LINES);
     while (lines[at].number != number + 1) {
         if (lines[at].number == 0) {
-            lines[at] = (struct line){.number = number + 1, .owner = NOBODY};
+            lines[at] = (struct line){.number = number + 1, .owner = NONE};
         } else {
             at = (at + 1) & mask;
         }
@@ -89,13 +89,13 @@ read_line(struct line *line, unsigned processor)
     if (line->owner == processor || (line->readers[processor / 64] & own) != 0) {
         return;
     }
-    bool is_new = line->owner == NOBODY && is_only_reader(line, processor);
+    bool is_new = line->owner == NONE && is_only_reader(line, processor);
     if (!is_new) {
         transfer(line);
     }
-    if (line->owner != NOBODY) {
+    if (line->owner != NONE) {
         line->readers[line->owner / 64] |= UINT64_C(1) << line->owner % 64;
-        line->owner = NOBODY;
+        line->owner = NONE;
     }
     line->readers[processor / 64] |= own;
 }
@@ -106,7 +106,7 @@ write_line(struct line *line, unsigned processor)
     if (line->owner == processor) {
         return;
     }
-    if (line->owner != NOBODY || !is_only_reader(line, processor)) {
+    if (line->owner != NONE || !is_only_reader(line, processor)) {
         transfer(line);
     }
     memset(line->readers, 0, sizeof line->readers);

@@ -3,7 +3,7 @@
  * cost: what accesses to memory cost on a machine with many processors.
  *
  * Each simulated thread has a processor and a clock of its own.  An access to a line that the processor has, in the state
- * that it needs, is local; else the line is transferred, one transfer of a line after the other, and whoever waits for a line
+ * that it needs, is local; else the line is transferred, one transfer of a line after the other, and a CPU that waits for a line
  * waits for those before him.  A change of a line that others have read takes it from all of them.
  * Not here  the sizes of caches (no line is ever lost for want of room), page faults, what the kernel does inside a call.
  */

@@ -106,7 +106,7 @@ make_and_free(unsigned place, size_t size, unsigned count)
     spend(count);
 }
 
-/* Nobody loses the processor between two calls of the library. */
+/* No thread loses the processor between two calls of the library. */
 static void
 put(void **slot, void *object)
 {
@@ -195,7 +195,7 @@ rest_ms(unsigned thread, uint64_t in_hour)
     return HOUR_MS - in_hour;
 }
 
-/* Nobody else is amid a burst there, whom a lost processor would have left with its objects. */
+/* No other thread is amid a burst there: one that lost its processor would keep its objects. */
 static void
 work_if_free(unsigned thread, uint64_t window)
 {

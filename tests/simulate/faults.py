@@ -35,8 +35,8 @@ class Fault:
 FAULTS = [
     Fault("bin_give_without_lock", "src/slab/bin.c", "hew_mutex_lock(&bin->lock);", "(void)bin;"),
     Fault("purger_sleeps_without_looking_at_stop", "src/control/purger.c", "quiet && atomic_load(&stop) == 0 &&", "quiet &&"),
-    Fault("shelf_put_without_mark", "src/page/shelf.c", "return atomic_compare_exchange_strong(&rank->held, &nobody, 1);",
-          "return rank->held == nobody || nobody == 0;"),
+    Fault("shelf_put_without_mark", "src/page/shelf.c", "return atomic_compare_exchange_strong(&rank->held, &none, 1);",
+          "return rank->held == none || none == 0;"),
     Fault("shelf_let_go_without_order", "src/page/shelf.c", "atomic_store_explicit(&rank->held, 0, memory_order_release);",
           "atomic_store_explicit(&rank->held, 0, memory_order_relaxed);"),
     Fault("shelf_lets_go_before_it_is_closed", "src/page/shelf.c",

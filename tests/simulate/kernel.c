@@ -181,7 +181,7 @@ other_call(long number, const long *a)
         return open_file((const char *)a[1]);
     case SYS_read:
         return read_file(a[0], (char *)a[1], (size_t)a[2]);
-    case SYS_write: /* warnings: nobody reads them */
+    case SYS_write: /* warnings: not read */
         return a[2];
     case SYS_close:
         return 0;

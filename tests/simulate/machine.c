@@ -116,7 +116,7 @@ is_ready(struct machine_thread *thread)
     return thread->state == MACHINE_RUNS;
 }
 
-/* Nobody can go on, now or later. */
+/* No thread can go on, now or later. */
 static void
 say_who_waits(void)
 {
@@ -132,7 +132,7 @@ say_who_waits(void)
     machine_finding("stuck: every thread waits for ever:%s", who);
 }
 
-/* Nobody can go on: time passes until somebody's deadline. */
+/* No thread can go on: time passes until the next deadline. */
 static void
 pass_time(void)
 {

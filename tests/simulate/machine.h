@@ -23,7 +23,7 @@
 
 enum machine_state { MACHINE_FREE, MACHINE_RUNS, MACHINE_WAITS, MACHINE_JOINS, MACHINE_ENDED };
 
-/* A store that its thread has made and nobody else sees yet. */
+/* A store that its thread has made and no other thread sees yet. */
 struct machine_store {
     void *address;
     uint64_t value;
@@ -81,7 +81,7 @@ void machine_run(void *(*work)(void *argument), void *argument);
 /* Another thread may go on. */
 void machine_preempt(void);
 
-/* The thread waits until somebody wakes the word, or that much time has passed.  False: it was time. */
+/* The thread waits until another thread wakes the word, or that much time has passed.  False: it was time. */
 bool machine_wait(const void *word, uint64_t ns);
 unsigned machine_wake(const void *word, unsigned most);
 void machine_join(struct machine_thread *thread);

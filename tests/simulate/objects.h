@@ -42,7 +42,7 @@ void objects_born(struct object *object, void *address, size_t size, size_t alig
 /* The object has changed its size, and perhaps its place: the first `kept` bytes must be as they were. */
 void objects_resized(struct object *object, void *address, size_t size, size_t kept, bool zero);
 
-/* The object is about to be freed, or to be resized: nobody may find it in the table. */
+/* The object is about to be freed, or to be resized: no thread may find it in the table. */
 void objects_leave(struct object *object);
 void objects_return(struct object *object); /* it was not resized after all */
 

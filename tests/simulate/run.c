@@ -224,7 +224,7 @@ wait_for_all(void)
     }
 }
 
-/* Nothing is refused and nobody loses the processor. */
+/* Nothing is refused and no thread loses the processor. */
 static void
 be_quiet(bool quiet)
 {

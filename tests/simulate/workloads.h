@@ -18,7 +18,7 @@ extern const struct workload workloads[];
 extern const size_t workloads_count;
 extern unsigned workloads_threads;
 
-/* Before any thread: nobody holds anything. */
+/* Before any thread: no object is held. */
 void workloads_begin(void);
 
 #endif

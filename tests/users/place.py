@@ -54,7 +54,7 @@ def resident(pid: int) -> int:
 
 
 def free_port() -> int:
-    """A port on loopback that nobody has, neither for TCP nor for UDP: a name server takes both."""
+    """A free port on loopback, neither taken for TCP nor for UDP: a name server takes both."""
     while True:
         with socket.socket() as stream, socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as datagrams:
             stream.bind(("127.0.0.1", 0))
@@ -78,7 +78,7 @@ def wait_for(what: str, ready: "callable[[], bool]", process: "subprocess.Popen[
 
 
 def listens(port: int) -> bool:
-    """Whether somebody accepts connections on the port."""
+    """Whether a server accepts connections on the port."""
     with socket.create_connection(("127.0.0.1", port), timeout=1):
         return True
 

@@ -15,7 +15,7 @@ import termios
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-NAMES = ((str(Path(__file__).resolve().parents[2]), "/src/hew"),)  # where things lie here is nobody's concern
+NAMES = ((str(Path(__file__).resolve().parents[2]), "/src/hew"),)  # the paths of this machine do not matter
 ROWS, COLUMNS = 50, 100
 TYPED = "$ "
 ANY = "…"
@@ -64,7 +64,7 @@ def typed(command: str, folder: Path, variables: Mapping[str, str]) -> str:
 def _read(main: int) -> bytes:
     try:
         return os.read(main, 1 << 16)
-    except OSError:  # EIO: whoever had the terminal has ended
+    except OSError:  # EIO: the program on the terminal has ended
         return b""
 
 

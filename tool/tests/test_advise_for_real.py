@@ -157,7 +157,7 @@ int main(void) {
 
 QUIET = [
     ("churn 4 256 10 300", "narenas:8"),  # caches serve it: no fills, no waiting
-    ("churn 2 65536 20 200", "narenas:8"),  # many requests to the arenas, nobody else there
+    ("churn 2 65536 20 200", "narenas:8"),  # many requests to the arenas, no other thread there
     ("churn 16 1024 10 200 4", "narenas:4"),  # hot threads that their caches serve
     ("churn 2 4194304 1 200", "narenas:8"),  # large, below the threshold
     ("hold 1 65536 1000 1 250", "dirty_decay_ms:100"),  # all of it in use

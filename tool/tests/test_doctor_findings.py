@@ -121,7 +121,7 @@ def test_a_linked_malloc_that_a_preload_goes_before_is_no_fault(facts: ProcessFa
     both = replace(facts, program=program, others=(JEMALLOC, hew), provider=Provider(hew, "slot", False))
     assert asking(both) == []
     assert "jemalloc" not in str(coverage([Case(None, both, None)], 0).unseen)
-    (found,) = asking(replace(both, program=PROGRAM))  # two that nobody is linked with
+    (found,) = asking(replace(both, program=PROGRAM))  # two that no library is linked with
     assert "take one of the two away" in found.next
 
 

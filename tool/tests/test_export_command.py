@@ -136,7 +136,7 @@ def test_a_hanging_process_keeps_nobody_else_from_being_seen(
 def test_a_socket_of_another_process_is_not_asked(hew_library: Path, tmp_path: Path) -> None:
     with sleeper(hew_library, tmp_path) as one:
         place = {one.pid: Impostor(tmp_path, b"ok json 2\n{}\n").path}
-        assert [answer.reason for answer in ask_all(place, "J", 1e6)] == ["denied"]  # and nobody is waited for
+        assert [answer.reason for answer in ask_all(place, "J", 1e6)] == ["denied"]  # and no process is waited for
 
 
 def test_answers_that_are_too_much_together_are_given_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -246,7 +246,7 @@ def test_what_was_acknowledged_lately_is_sent_again_when_that_was_asked_for(tmp_
     queue = Queue(tmp_path, 1 << 20, replay=100.0)
     put(queue, 3)
     with sending(f"http://127.0.0.1:{port}/api/v1/write", queue):
-        wait_until(lambda: queue.state().replayed == 3)  # nobody is there: it may have been killed
+        wait_until(lambda: queue.state().replayed == 3)  # no other process is there: it may have been killed
         with fake_engine(port) as engine:  # it has nothing of what it acknowledged
             wait_until(lambda: empty(queue))
     assert numbers(engine) == [0, 1, 2, 3]

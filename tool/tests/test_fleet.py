@@ -347,7 +347,7 @@ def test_where_to_look_says_what_is_most_there(hew: HewRunner, tmp_path: Path) -
 
 
 def test_a_real_process_is_seen_by_what_was_recorded_of_it(hew: HewRunner, hew_library: Path, tmp_path: Path) -> None:
-    """Scrapes of hew export, two with a second in between, and a file of nobody's beside them."""
+    """Scrapes of hew export, two with a second in between, and a foreign file beside them."""
     (tmp_path / "here").mkdir()
     words, name = waits(100_000, 100), "fleet-test"
     with waiting_on_hew(hew_library, tmp_path, "", words, OTEL_SERVICE_NAME=name, PYTHONMALLOC="malloc"):

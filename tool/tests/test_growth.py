@@ -124,7 +124,7 @@ def test_growth_is_told_by_arena() -> None:
 
 
 def test_an_arena_that_some_looks_leave_out_is_not_told_to_have_grown() -> None:
-    """The busiest are kept: one that became busy late was there before, with nobody knows how many bytes."""
+    """The busiest are kept: one that became busy late was there before, with an unknown number of bytes."""
 
     def busiest(at: int) -> dict[str, int]:
         late = "late" if at > 60 else "early"

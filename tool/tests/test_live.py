@@ -88,7 +88,7 @@ def test_a_process_without_resident_pages_is_listed_a_kernel_thread_is_not(monke
 
 
 def test_programs_and_libraries_of_many_processes_are_read_once() -> None:
-    """Thirty processes of one program: its files are read for the first, and nobody's page tables are walked."""
+    """Thirty processes of one program: its files are read for the first, and no page tables are walked."""
     opened: Counter[str] = Counter()
 
     def counted(event: str, arguments: tuple[object, ...]) -> None:

@@ -132,7 +132,7 @@ def test_what_stays_of_a_burst_is_named_with_the_slabs_that_it_keeps(
         assert first["stack"][:2] == ["stays", "main"]
         assert first["size"] == 160
         assert first["objects"] == pytest.approx(OBJECTS, rel=0.1)
-        # What lies in thread caches and depots is in use for its slab, and nobody's.
+        # What lies in thread caches and depots is in use for its slab, and belongs to no thread.
         assert first["slab_bytes"] == pytest.approx(slabs * of_each, rel=0.15)
         assert first["unused_bytes"] > 0.8 * first["slab_bytes"]
         assert not any("packed" in one["stack"] for one in document["stacks"])

@@ -82,4 +82,4 @@ def test_a_reader_that_is_there_has_not_gone(monkeypatch: pytest.MonkeyPatch) ->
         assert not reader_has_gone()
         other.close()
         assert reader_has_gone()
-    assert not reader_has_gone()  # closed: nobody's fault
+    assert not reader_has_gone()  # closed: no error

@@ -255,7 +255,7 @@ def plain_lines(trace: Path) -> list[str]:
 
 
 def _has_ended(pid: int) -> bool:
-    """Whether it is gone, or a zombie, in a container where nobody waits for it."""
+    """Whether it is gone, or a zombie, in a container without a parent that waits for it."""
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] in "ZX"
     except OSError:

@@ -17,7 +17,7 @@
 typedef void *(*make)(size_t, uintptr_t, uintptr_t);
 typedef void (*end)(void *, uintptr_t, uintptr_t);
 
-static const char nobody; /* its address marks a function that does not exist */
+static const char missing; /* its address marks a function that does not exist */
 
 /*
  * The next function of that name.  There is none when dlopen() loaded the C++ runtime into a scope of its own.  An
@@ -30,7 +30,7 @@ find(void **known, const char *name)
 
     if (HEW_UNLIKELY(found == NULL)) {
         found = hew_next_named(name);
-        found = found == NULL ? (void *)(uintptr_t)&nobody : found;
+        found = found == NULL ? (void *)(uintptr_t)&missing : found;
         __atomic_store_n(known, found, __ATOMIC_RELEASE);
     }
     return found;
@@ -39,7 +39,7 @@ find(void **known, const char *name)
 static void *
 make_by_malloc(size_t size, size_t alignment, bool may_fail)
 {
-    static const char words[] = "hew record: operator new has no memory, and nobody to throw\n";
+    static const char words[] = "hew record: operator new has no memory, and no C++ runtime to throw bad_alloc\n";
     void *object = alignment == 0 ? malloc(size) : memalign(alignment, size);
 
     if (object == NULL && !may_fail) {
@@ -67,7 +67,7 @@ end_object(void *next, void *object, uintptr_t second, uintptr_t third)
     if (object == NULL) {
         return;
     }
-    if (HEW_UNLIKELY(next == &nobody)) {
+    if (HEW_UNLIKELY(next == &missing)) {
         free(object);
         return;
     }
@@ -82,8 +82,8 @@ end_object(void *next, void *object, uintptr_t second, uintptr_t third)
     {                                                                                                                  \
         static void *known;                                                                                            \
         void *next = find(&known, #name);                                                                              \
-        return next == &nobody ? make_by_malloc(size, alignment, may_fail)                                             \
-                               : make_object(next, size, second, third, alignment);                                    \
+        return next == &missing ? make_by_malloc(size, alignment, may_fail)                                            \
+                                : make_object(next, size, second, third, alignment);                                   \
     }
 #define DELETE(name)                                                                                                   \
     HEW_EXPORT void name(void *object, uintptr_t second, uintptr_t third);                                             \

@@ -91,7 +91,7 @@ TEST(what_cannot_be_is_refused)
     }
     CHECK(hew_flags_realloc(object, SIZE_MAX, 0) == NULL);
     CHECK_EQUAL(hew_flags_resize(object, SIZE_MAX, SIZE_MAX, 0), 8);
-    hew_flags_free("test", object, CACHE(17)); /* nobody's cache: to its owner */
+    hew_flags_free("test", object, CACHE(17)); /* a cache that does not exist: to its owner */
     end_test();
 }
 

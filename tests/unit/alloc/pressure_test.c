@@ -95,7 +95,7 @@ TEST(a_round_of_who_returns_idle_memory_asks_nothing_while_the_limit_is_far)
     CHECK_EQUAL(atomic_load(&hew_page_bound.parts), HEW_PAGE_BOUND_PARTS);
     size_t told = atomic_exchange(&hew_page_bound.caches, 12345);
     hew_pressure_round();
-    CHECK_EQUAL(atomic_load(&hew_page_bound.caches), 12345); /* nobody has looked */
+    CHECK_EQUAL(atomic_load(&hew_page_bound.caches), 12345); /* not updated yet */
     atomic_store(&hew_page_bound.parts, 1);
     hew_pressure_round();
     CHECK_EQUAL(atomic_load(&hew_page_bound.caches), told);

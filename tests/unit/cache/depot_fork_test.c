@@ -63,7 +63,7 @@ static void
 begin(void)
 {
     new_cache();
-    alarm(STUCK_SECONDS); /* whoever waits for a thread that waits for the fork */
+    alarm(STUCK_SECONDS); /* ends a deadlock with the forking thread */
 }
 
 static void
@@ -130,7 +130,7 @@ TEST(who_is_stopped_at_work_on_one_class_keeps_nobody_from_another)
     hew_depot_give(0, OTHER, others + SOME, SOME);
     CHECK_EQUAL(hew_depot_held(OTHER), 2 * SOME);
     CHECK_EQUAL(hew_depot_take(0, OTHER, got, 2 * SOME), 2 * SOME);
-    CHECK_EQUAL(hew_depot_take(0, CODE, got, 1), 0); /* nobody waits */
+    CHECK_EQUAL(hew_depot_take(0, CODE, got, 1), 0); /* without waiting */
     CHECK(!hew_depot_newest_is(0, CODE, objects[FEW - 1]));
     hew_mutex_unlock(&hew_meta_lock);
     CHECK(pthread_join(thread, NULL) == 0);

@@ -101,7 +101,7 @@ TEST(later_threads_begin_like_the_first_one_whoever_died_before)
     for (unsigned round = 0; round < 3; round++) {
         CHECK_EQUAL(period_of_a_second_thread(cache), HEW_CACHE_PERIOD);
     }
-    hew_count_watch(8 * 4096); /* what somebody watches from now on changes the periods */
+    hew_count_watch(8 * 4096); /* a watch that begins now changes the periods */
     CHECK_EQUAL(period_of_a_second_thread(cache), 8);
     atomic_store(&hew_cache_step, 0);
     CHECK_EQUAL(period_of_a_second_thread(cache), HEW_CACHE_PERIOD);

@@ -39,7 +39,7 @@ crowd(void)
     CHECK(atomic_load(&hew_meta_crowded));
 }
 
-/* First: nobody has waited yet. */
+/* First: no thread has waited yet. */
 TEST(the_first_who_learns_of_a_crowd_begins_the_lists)
 {
     CHECK(!atomic_load(&hew_meta_crowded));

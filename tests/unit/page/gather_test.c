@@ -362,7 +362,7 @@ look_at_moves(const char *call)
 
 TEST(all_heaps_together_have_mappings_for_less_than_an_eighth_of_what_linux_allows)
 {
-    enum { HEAPS = 2 * HEW_MOVED_ALL / HEW_MOVED_MOST, ALLOWED = 65530 }; /* vm.max_map_count where nobody set it */
+    enum { HEAPS = 2 * HEW_MOVED_ALL / HEW_MOVED_MOST, ALLOWED = 65530 }; /* vm.max_map_count by default */
     struct hew_moved heaps[HEAPS] = {0};
     unsigned runs[HEAPS] = {0}, sum = 0, served = 0;
     page_begin();
@@ -403,7 +403,7 @@ TEST(nobody_finds_an_extent_while_pages_move_into_it)
     scatter_end(PIECES);
 }
 
-/* Whoever else comes while pages move, without the lock, takes all the room that there is. */
+/* Another thread that comes while pages move, without the lock, takes all the capacity. */
 static unsigned came_meanwhile;
 
 static bool

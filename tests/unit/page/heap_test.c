@@ -539,7 +539,7 @@ TEST(what_is_discarded_leaves_the_heap_and_the_process)
     CHECK(page_counts().mapped == mapped - 4 * HEW_PAGE && hew_page_mapped == all - 4 * HEW_PAGE);
     CHECK(hew_map_code(address) == HEW_CODE_NONE && hew_map_extent(address) == NULL);
     CHECK(!is_mapped(address) && !is_mapped(address + 3 * HEW_PAGE));
-    /* Where the system does not take all of it, the page that nobody can touch stays. */
+    /* Where the system does not take all of it, the inaccessible page stays. */
     address = other->address;
     faults_refuse("munmap", 0, 1);
     hew_page_discard(&page_heap, other);

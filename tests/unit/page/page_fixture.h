@@ -67,7 +67,7 @@ page_counts(void)
 }
 
 /* All that was taken has been given: what remains is free, and goes back. */
-/* Neighbours in the dirty stock become one, which otherwise waits until somebody needs it. */
+/* Neighbours in the dirty stock become one, which otherwise waits until it is needed. */
 static inline void
 page_merge(void)
 {

@@ -150,7 +150,7 @@ TEST(an_extent_is_claimed_once_for_each_time_it_goes_out)
     shelve(extent);
     CHECK(!hew_extent_is_out(extent, extent->address, HEW_CODE_SLOW) && !hew_extent_claim(extent));
     CHECK(again(2 * MIB) == extent && hew_extent_claim(extent) && !hew_extent_claim(extent));
-    CHECK(!shelves(extent)); /* who has claimed it gives it: nobody else can */
+    CHECK(!shelves(extent)); /* only the thread that has claimed it can return it */
     page_give(extent);
     bytes_out -= 2 * MIB;
     CHECK(!hew_extent_claim(extent) && !hew_extent_is_out(extent, extent->address, HEW_CODE_SLOW));

@@ -167,7 +167,7 @@ TEST(what_came_back_last_is_taken_first)
     sched_setaffinity(0, sizeof all, &all);
 }
 
-/* Several threads make one set grow and shrink: what is guarded by its lock, and what nobody guards, under the sanitizer of
+/* Several threads make one set grow and shrink: what is guarded by its lock, and what no lock guards, under the sanitizer of
  * threads as well.  tests/model/pool_threads_model.c does more of it. */
 #define THREADS 4
 #define HELD 150

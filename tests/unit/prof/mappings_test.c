@@ -119,7 +119,7 @@ TEST(a_library_that_was_noted_stays_known_when_it_is_closed)
 {
     struct hew_mapping open = {0}, closed = {0};
     struct hew_os_object object;
-    void *library = dlopen("libBrokenLocale.so.1", RTLD_NOW); /* of glibc, and used by nobody */
+    void *library = dlopen("libBrokenLocale.so.1", RTLD_NOW); /* of glibc, and not used */
     void *symbol = library == NULL ? NULL : dlsym(library, "__ctype_get_mb_cur_max");
     TEST_SKIP_IF(symbol == NULL, "libBrokenLocale, a library that nothing uses, is not here");
     CHECK(hew_os_find_object((uintptr_t)symbol, &object));

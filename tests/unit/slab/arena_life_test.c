@@ -603,7 +603,7 @@ hold_by_another_thread(struct hew_mutex *lock)
     CHECK(pthread_create(&thread, NULL, lock_for_ever, lock) == 0 && pthread_join(thread, NULL) == 0);
 }
 
-/* Waits for ever if somebody who is not there holds it. */
+/* Waits for ever if a thread that is gone holds it. */
 static void
 pass(struct hew_mutex *lock)
 {
@@ -628,7 +628,7 @@ forked(void)
     busy->trims = 2;
     busy->life = HEW_ARENA_BUSY;
     busy->pages.heap->ending = true;
-    hew_hooks_depth = 1; /* the fork was inside a hook: that of whoever ends the arena, perhaps */
+    hew_hooks_depth = 1; /* the fork was inside a hook: that of the thread that destroys the arena, perhaps */
     hew_arena_life_after_fork();
     CHECK(busy->life == HEW_ARENA_BUSY && busy->pages.heap->ending);
     hew_hooks_depth = 0;

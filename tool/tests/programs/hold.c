@@ -4,7 +4,7 @@
  *     hold THREADS SIZE COUNT KEEP MILLISECONDS
  *
  * Each of the THREADS allocates COUNT objects of SIZE bytes, writes them, and frees all but every KEEP-th (0: all).  Then
- * everybody waits for MILLISECONDS; the report at the end is written while the threads live.  A line "ready" on standard
+ * all threads wait for MILLISECONDS; the report at the end is written while the threads live.  A line "ready" on standard
  * output tells when waiting begins. */
 #include <pthread.h>
 #include <stdatomic.h>
@@ -27,7 +27,7 @@ work(void *unused)
         objects[i] = malloc(size);
         memset(objects[i], 1, size);
     }
-    /* Nobody frees before everybody has allocated: memory freed by one would serve the next. */
+    /* No thread frees before all have allocated: memory freed by one would serve the next. */
     atomic_fetch_add(&filled, 1);
     while (atomic_load(&filled) < threads)
         usleep(1000);

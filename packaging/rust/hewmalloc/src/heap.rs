@@ -75,7 +75,7 @@ unsafe impl Allocator for &Heap {
 
 impl Drop for Heap {
     fn drop(&mut self) {
-        // SAFETY: nobody has a reference to the heap, so nobody uses its objects.
+        // SAFETY: no reference to the heap is left, so its objects are no longer used.
         unsafe { sys::hew_destroy_arena(self.arena) };
     }
 }

@@ -22,7 +22,7 @@ must(int result, const char *what)
     }
 }
 
-/* A life in the thread's own arena and cache, and questions about everybody's. */
+/* A life in the thread's own arena and cache, and questions about all of them. */
 static void
 one_round(unsigned round)
 {

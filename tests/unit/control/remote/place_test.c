@@ -44,7 +44,7 @@ TEST(a_place_is_taken_and_left)
     struct stat status;
     CHECK(listener >= 0);
     CHECK(stat(inside("/socket"), &status) == 0 && S_ISSOCK(status.st_mode) && (status.st_mode & 0777) == 0600);
-    CHECK(hew_place_take() < 0); /* somebody is there */
+    CHECK(hew_place_take() < 0); /* taken */
     hew_place_leave();
     CHECK(access(inside("/socket"), F_OK) != 0);
     hew_socket_close(listener);

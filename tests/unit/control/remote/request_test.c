@@ -42,7 +42,7 @@ TEST(each_type_is_written_as_it_is)
     CHECK(strncmp(ask("set max_background_threads 5"), "error value ", 12) == 0);
 }
 
-/* Whoever adds a name must see to it that asking for it from outside does no harm: here each one is asked for. */
+/* Asking for a name from outside must do no harm: here each one is asked for. */
 TEST(every_name_can_be_asked_for)
 {
     for (const struct hew_ctl_row *row = hew_ctl_rows; row->name[0] != '\0'; row++) {
@@ -111,7 +111,7 @@ TEST(each_thread_is_listed_with_its_arena_while_it_lives)
     pthread_t thread;
     hew_cache_self = &hew_cache_none;
     layers_free(layers_malloc(48));
-    CHECK_TEXT(ask("threads"), "ok text 0\n\n"); /* nobody is to ask: nobody tells */
+    CHECK_TEXT(ask("threads"), "ok text 0\n\n"); /* no thread is asked, so none answers */
     layers_end_thread();
     strcpy(hew_options.control, "auto");
     for (unsigned turn = 0; turn < 100; turn++) {

@@ -227,7 +227,7 @@ TEST(a_file_of_settings_that_is_none_is_told_and_the_rest_applies)
     strcat(pipe_path, "/p");
     CHECK_EQUAL(mkfifo(pipe_path, 0600), 0);
     snprintf(setting, sizeof setting, "conf_file:%s", pipe_path);
-    CHECK(load((struct hew_conf_input){.own = setting})); /* which nobody writes to: no waiting */
+    CHECK(load((struct hew_conf_input){.own = setting})); /* without a writer: no waiting */
     CHECK(strstr(heard, "it cannot be read") != NULL);
     unlink(pipe_path);
     pipe_path[strlen(pipe_path) - 2] = '\0';

@@ -124,14 +124,14 @@ def mean_report(
         return None
     made: list[Run] = []
     notes = []
-    everyone = [*allocators, Allocator(BEST_PEER)]
-    for one in everyone:
+    compared = [*allocators, Allocator(BEST_PEER)]
+    for one in compared:
         missing = [result.workload.name for result, runs in timed if not _has_good_run(result, runs, one.name)]
         if missing and one.name != BEST_PEER:
             notes.append(f"{one.name} is in no mean of {suite}: no good run of {', '.join(missing)}")
         elif not missing:
             made += _mean_runs(timed, one.name)
-    taking_part = [one for one in everyone if one.is_baseline or any(run.allocator == one.name for run in made)]
+    taking_part = [one for one in compared if one.is_baseline or any(run.allocator == one.name for run in made)]
     if not any(run.allocator == BASELINE for run in made):
         return None
     return summarise(setup, taking_part, (), made, notes)
