@@ -44,8 +44,16 @@ def build(folder: Path) -> list[Path]:
         "clamp_mtime_to_source_date_epoch": "1",
     }
     defined = [word for name, value in macros.items() for word in ("--define", f"{name} {value}")]
-    words = ("rpmbuild", "-bb", "--nodeps", *defined, ROOT / "packaging/rpm/hew.spec")
-    build_debs.run(*words, folder=folder, SOURCE_DATE_EPOCH=str(build_debs.commit_time()))
+    spec_file = ROOT / "packaging/rpm/hew.spec"
+    build_debs.run(
+        "rpmbuild",
+        "-bb",
+        "--nodeps",
+        *defined,
+        spec_file,
+        folder=folder,
+        SOURCE_DATE_EPOCH=str(build_debs.commit_time()),
+    )
     return sorted((folder / "RPMS").rglob("*.rpm"))
 
 
