@@ -3,6 +3,7 @@
 """Build the documents as a site with search: mkdocs, by mkdocs.yml, into build/site.
 
 Copies the Markdown pages and the files that they link to into build/site-pages, at the same paths, so that links hold.
+Pages that the search should list first or last say so in their copy.
 mkdocs then fails on a link or a heading that does not exist, and on a page that mkdocs.yml sorts under no heading.
 """
 
@@ -17,6 +18,15 @@ from check_links import FENCE, INDENTED, LINK, SPAN
 
 ROOT = Path(__file__).parent.parent
 PAGES = ROOT / "build" / "site-pages"
+# What the search lists first: how to start. Last: why hew is built as it is, and the questions that other pages answer.
+BOOSTS = {
+    "docs/stable.md": 2.0,
+    "docs/install.md": 1.5,
+    "docs/recipes.md": 1.5,
+    "CHANGELOG.md": 0.2,
+    "docs/decisions/": 0.1,
+    "docs/reader_test.md": 0.1,
+}
 SOURCES = ("*.md", "docs/**/*.md", "src/README.md", "packaging/**/*.md")
 
 
@@ -38,6 +48,10 @@ def gather(root: Path, pages: Path) -> list[Path]:
     for path in sorted(found):
         (pages / path).parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(root / path, pages / path)
+        for start, boost in BOOSTS.items():
+            if path.as_posix().startswith(start) and path.suffix == ".md":
+                text = (pages / path).read_text(encoding="utf-8")
+                (pages / path).write_text(f"---\nsearch:\n  boost: {boost}\n---\n{text}", encoding="utf-8")
     return sorted(found)
 
 
