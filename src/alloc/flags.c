@@ -8,6 +8,7 @@
 #include "alloc/aligned.h"
 #include "alloc/fast.h"
 #include "alloc/foreign.h"
+#include "alloc/harden.h"
 #include "alloc/realloc.h"
 #include "alloc/request.h"
 #include "base/bytes.h"
@@ -185,7 +186,12 @@ hew_flags_usable(size_t size, int flags)
     if (HEW_UNLIKELY(hew_options.hardening == HEW_HARDENING_SAMPLE)) {
         hew_upcalls.guard_trust_sizes();
     }
-    return size > HEW_LARGE_MAX || alignment > HEW_LARGE_MAX ? 0 : hew_aligned_usable(size, alignment);
+    if (size > HEW_LARGE_MAX || alignment > HEW_LARGE_MAX) {
+        return 0;
+    }
+    size_t with_tail = size + hew_harden_extra(size);
+    bool tailed = hew_harden_is_full() && hew_aligned_code(with_tail, alignment) != HEW_CODE_NONE;
+    return tailed ? size : hew_aligned_usable(with_tail, alignment);
 }
 
 size_t

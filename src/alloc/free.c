@@ -132,16 +132,21 @@ free_cached(struct hew_cache *cache, const char *function, void *object, unsigne
 static HEW_NOINLINE void
 free_any(const char *function, void *object, unsigned code)
 {
+    if (object == NULL) {
+        return;
+    }
     if (hew_foreign_is(object, code)) {
         hew_foreign_free(object);
         return;
     }
     if (hew_marks_wanted()) {
-        object = hew_harden_free(function, object, code);
-        if (object == NULL) {
+        if (!hew_harden_back(function, object, code)) {
             return;
         }
-        code = hew_map_code((uintptr_t)object);
+        if (hew_harden_is_full() && hew_harden_wait(object, code)) {
+            hew_alloc_notice_due_work(true);
+            return;
+        }
     }
     struct hew_cache *cache = cache_for_free();
     if (HEW_UNLIKELY(code == HEW_CODE_GUARD)) {
@@ -180,13 +185,23 @@ free_unclassed(const char *function, void *object)
     hew_alloc_notice_due_work(true);
 }
 
+/* Frees with hardening:check or full. */
+static HEW_NOINLINE void
+free_marked(const char *function, void *object, unsigned code)
+{
+    if (HEW_UNLIKELY(!hew_harden_give(object, code))) {
+        free_any(function, object, code);
+    }
+}
+
 void
 hew_alloc_free(const char *function, void *object)
 {
-    if (object == NULL) {
+    unsigned code = hew_map_code((uintptr_t)object); /* of NULL: HEW_CODE_NONE */
+    if (hew_marks_wanted()) {
+        free_marked(function, object, code);
         return;
     }
-    unsigned code = hew_map_code((uintptr_t)object);
     if (code == HEW_CODE_SLOW) {
         free_unclassed(function, object);
         return;
@@ -247,10 +262,6 @@ hew_alloc_usable(const char *function, const void *object)
 void
 hew_alloc_check_kept(const char *function, const void *object)
 {
-    if (hew_marks_wanted()) {
-        hew_harden_look(function, object);
-        return;
-    }
     const struct hew_cache *cache = hew_cache_is_real(hew_cache_self) ? hew_cache_self->real : NULL;
     unsigned code = hew_map_code((uintptr_t)object);
     if (cache == NULL || code > HEW_CODE_CACHED_LAST) {

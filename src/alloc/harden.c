@@ -3,6 +3,9 @@
 #include "alloc/harden.h"
 
 #include "alloc/fill.h"
+#include "base/random.h"
+#include "cache/count.h"
+#include "cache/magazine.h"
 #include "cache/owner.h"
 #include "meta/memory.h"
 #include "os/process.h"
@@ -20,96 +23,48 @@
 
 /* What a thread keeps with `full`.  In hew's own memory, which begins as zeros. */
 struct kept {
-    uint64_t random;
+    struct hew_random random;
     size_t bytes; /* of the waiting objects */
     uint32_t oldest, waiting;
-    struct {
-        void *object;
-        size_t size;
-    } ring[WAITING];
+    void *ring[WAITING];
     unsigned count[HEW_CODE_SMALL_LAST + 1];
     void *pool[HEW_CODE_SMALL_LAST + 1][CHOICE];
 };
 static __thread struct kept *kept;
-static __thread bool kept_no_more;
 
-static uint64_t key;  /* of the canaries; written at boot */
-static bool canaries; /* junk and zero write to free objects, and so exclude canaries */
+uint64_t hew_harden_key;
+bool hew_harden_canaries, hew_harden_is_short;
 
 void
 hew_harden_boot(void)
 {
-    key = hew_os_random_seed() | 1;
+    hew_harden_key = hew_os_random_seed() | 1;
     if (hew_harden_is_full()) { /* free objects are zeros, and all new ones */
         hew_options.zero = false;
         hew_options.junk = HEW_JUNK_FALSE;
         hew_options.san_guard_large = hew_options.san_guard_large == 0 ? 1 : hew_options.san_guard_large;
     }
-    canaries = !hew_fill_wanted();
+    hew_harden_canaries = !hew_fill_wanted();
+    hew_harden_is_short = hew_harden_canaries && !hew_harden_is_full();
 }
 
-static uint64_t
-canary_of(const void *object)
-{
-    return key ^ (uint64_t)(uintptr_t)object;
-}
-
-/* Reports a write to a free region. */
-static HEW_COLD HEW_NOINLINE void
-report_written(const void *object)
+HEW_COLD HEW_NOINLINE void
+hew_harden_report_written(const void *object)
 {
     hew_misuse(HEW_FATAL_written, "malloc", (uintptr_t)object, "the program wrote to its first word after that");
 }
 
-/* The mark of a region; ends the process where none begins. */
-HEW_INLINE uint8_t *
-mark_of(const char *function, const void *object, unsigned code)
-{
-    uint8_t *mark = hew_mark_at((uintptr_t)object, code);
-    if (HEW_UNLIKELY(mark == NULL)) {
-        hew_describe_and_end(function, (uintptr_t)object);
-    }
-    return mark;
-}
-
-/* A region leaves for the program. */
-HEW_INLINE void *
-small_out(void *object, unsigned code)
-{
-    uint8_t *mark = mark_of("malloc", object, code);
-    if (HEW_LIKELY(*mark == HEW_MARK_BACK) && HEW_LIKELY(canaries)) {
-        uint64_t word;
-        memcpy(&word, object, sizeof word);
-        if (HEW_UNLIKELY(word != canary_of(object))) {
-            report_written(object);
-        }
-        memset(object, 0, sizeof word); /* the key stays ours */
-    }
-    *mark = HEW_MARK_OUT;
-    return object;
-}
-
-/* The thread's quarantine and pools.  NULL: there is no memory, or the thread has ended. */
+/* The thread's quarantine and pools.  NULL: there is no memory, or the thread has no cache. */
 static struct kept *
 own_kept(void)
 {
-    if (kept == NULL && !kept_no_more && hew_cache_is_real(hew_cache_self)) {
+    if (kept == NULL && hew_cache_is_real(hew_cache_self)) {
         kept = hew_meta_take(sizeof *kept);
         if (kept != NULL) {
-            kept->random = hew_os_random_seed() | 1;
+            kept->random.state = hew_os_random_seed();
         }
     }
     return kept;
-}
-
-/* xorshift64*: from 0 to `below` - 1. */
-static unsigned
-draw(struct kept *own, unsigned below)
-{
-    own->random ^= own->random >> 12;
-    own->random ^= own->random << 25;
-    own->random ^= own->random >> 27;
-    return (unsigned)((own->random * UINT64_C(0x2545f4914f6cdd1d) >> 32) * below >> 32);
 }
 
 static unsigned
@@ -117,6 +72,19 @@ choice_of(unsigned code)
 {
     size_t most = CHOICE_BYTES / hew_code_size(code);
     return most >= CHOICE ? CHOICE : most < CHOICE_LEAST ? CHOICE_LEAST : (unsigned)most;
+}
+
+/* Fills an empty pool: from several slabs, if one has too few regions. */
+static void
+fill_pool(struct kept *own, struct hew_arena *arena, unsigned code)
+{
+    unsigned wanted = choice_of(code), count = 0, got;
+    do {
+        got = hew_bin_take(&arena->bins[code], &arena->pages, code, own->pool[code] + count, wanted - count);
+        count += got;
+    } while (got != 0 && count < wanted);
+    own->count[code] = count;
+    hew_cache_self->real->apart += (uint32_t)(count * hew_code_size(code));
 }
 
 /* Swaps a region that is about to go out with a random one of the pool. */
@@ -127,12 +95,11 @@ choose(struct hew_arena *arena, void *object, unsigned code)
     if (own == NULL || arena == NULL || arena->manual) {
         return object;
     }
-    void **pool = own->pool[code];
     if (own->count[code] == 0) {
-        own->count[code] = hew_bin_take(&arena->bins[code], &arena->pages, code, pool, choice_of(code));
+        fill_pool(own, arena, code);
     }
     if (own->count[code] != 0) {
-        void **at = &pool[draw(own, own->count[code])], *chosen = *at;
+        void **at = &own->pool[code][(hew_random_next(&own->random) >> 32) * own->count[code] >> 32], *chosen = *at;
         *at = object;
         object = chosen;
     }
@@ -160,7 +127,7 @@ word_of(const void *object, unsigned code)
 static void *
 full_out(void *object, unsigned code, size_t size)
 {
-    uint8_t *mark = mark_of("malloc", object, code);
+    uint8_t *mark = hew_mark_known((uintptr_t)object, code);
     if (*mark == HEW_MARK_BACK && HEW_UNLIKELY(!all_zero(object, hew_code_size(code)))) {
         hew_misuse(HEW_FATAL_written, "malloc", (uintptr_t)object, "the program wrote to it after that");
         *mark = HEW_MARK_NEW;
@@ -171,7 +138,7 @@ full_out(void *object, unsigned code, size_t size)
     uint64_t *word = word_of(object, code);
     size_t filled = (uintptr_t)word - (uintptr_t)object - size;
     memset((char *)object + size, TAIL, filled);
-    *word = canary_of(object) ^ filled;
+    *word = hew_harden_canary(object) ^ filled;
     *mark = HEW_MARK_OUT;
     return object;
 }
@@ -180,10 +147,10 @@ full_out(void *object, unsigned code, size_t size)
 static size_t
 filled_of(const void *object, unsigned code)
 {
-    return *word_of(object, code) ^ canary_of(object);
+    return *word_of(object, code) ^ hew_harden_canary(object);
 }
 
-/* A region comes back, with `full`. */
+/* Whether the program has written neither to the tail nor to its word. */
 static bool
 tail_is_whole(const void *object, unsigned code)
 {
@@ -209,23 +176,8 @@ hew_harden_out(struct hew_arena *arena, void *object, size_t size)
         hew_map_extent((uintptr_t)object)->large.back = false;
         return object;
     }
-    return hew_harden_is_full() ? full_out(choose(arena, object, code), code, size) : small_out(object, code);
-}
-
-/* The thread's cache, if nothing but its magazines needs to know of an operation. */
-HEW_INLINE struct hew_cache *
-plain_cache(void)
-{
-    struct hew_cache *cache = hew_cache_is_real(hew_cache_self) ? hew_cache_self->real : NULL;
-    return HEW_LIKELY(cache != NULL) && HEW_LIKELY(cache->live == NULL) && HEW_LIKELY(canaries) ? cache : NULL;
-}
-
-void *
-hew_harden_take(unsigned code)
-{
-    struct hew_cache *cache = hew_harden_is_full() ? NULL : plain_cache();
-    void *object = cache == NULL ? NULL : hew_cache_pop(cache, code);
-    return object == NULL ? NULL : small_out(object, code);
+    return hew_harden_is_full() ? full_out(choose(arena, object, code), code, size)
+                                : hew_harden_small_out(object, code);
 }
 
 /* A large object of a cached class comes back.  False: a misuse. */
@@ -245,34 +197,24 @@ large_back(const char *function, void *object, unsigned code)
     return true;
 }
 
-/* A region comes back, with `full`.  False: a misuse. */
-static bool
-full_back(const char *function, void *object, unsigned code)
-{
-    if (HEW_UNLIKELY(!tail_is_whole(object, code))) {
-        hew_misuse(HEW_FATAL_overflow, function, (uintptr_t)object, NULL);
-        return false;
-    }
-    memset(object, 0, hew_code_size(code));
-    return true;
-}
-
 /* A region comes back.  False: a misuse. */
-HEW_INLINE bool
+static bool
 small_back(const char *function, void *object, unsigned code)
 {
-    uint8_t *mark = hew_mark_at((uintptr_t)object, code);
-    if (HEW_UNLIKELY(mark == NULL) || HEW_UNLIKELY(*mark != HEW_MARK_OUT)) {
+    uint8_t *mark = hew_harden_mark_of_out(object, code);
+    if (mark == NULL) {
         hew_describe_bad_pointer(function, (uintptr_t)object);
+        return false;
+    }
+    if (hew_harden_is_full() && HEW_UNLIKELY(!tail_is_whole(object, code))) {
+        hew_misuse(HEW_FATAL_overflow, function, (uintptr_t)object, NULL);
         return false;
     }
     *mark = HEW_MARK_BACK;
     if (hew_harden_is_full()) {
-        return full_back(function, object, code);
-    }
-    if (HEW_LIKELY(canaries)) {
-        uint64_t word = canary_of(object);
-        memcpy(object, &word, sizeof word);
+        memset(object, 0, hew_code_size(code));
+    } else if (hew_harden_canaries) {
+        hew_harden_write_canary(object);
     }
     return true;
 }
@@ -286,62 +228,39 @@ hew_harden_back(const char *function, void *object, unsigned code)
     return code > HEW_CODE_SMALL_LAST ? large_back(function, object, code) : small_back(function, object, code);
 }
 
-/* Removes the oldest waiting object; there is one. */
-static void *
-oldest_of(struct kept *own)
+/* The oldest waiting object goes to the thread's cache. */
+static void
+release_oldest(struct kept *own, struct hew_cache *cache)
 {
-    void *object = own->ring[own->oldest].object;
-    own->bytes -= own->ring[own->oldest].size;
+    void *object = own->ring[own->oldest];
+    unsigned code = hew_map_code((uintptr_t)object);
+    size_t size = hew_code_size(code);
+    own->bytes -= size;
     own->oldest = (own->oldest + 1) % WAITING;
     own->waiting--;
-    return object;
+    cache->apart -= (uint32_t)size;
+    hew_magazine_came_in(cache, code);
+    hew_magazine_push(cache, code, object);
 }
 
-/* The oldest waiting object returns to its slab. */
-static void
-give_oldest(struct kept *own)
+bool
+hew_harden_wait(void *object, unsigned code)
 {
-    void *object = oldest_of(own);
-    hew_owner_give(hew_map_code((uintptr_t)object), &object, 1);
-}
-
-/* The object waits.  Returns the one that has waited long enough, or NULL. */
-static void *
-exchange(void *object, unsigned code)
-{
-    struct kept *own = own_kept();
-    if (own == NULL) {
-        return object;
+    struct kept *own = code - 1 < HEW_CODE_SMALL_LAST ? own_kept() : NULL;
+    if (own == NULL || hew_arena_at(hew_map_extent_covered((uintptr_t)object)->arena)->manual) {
+        return false;
     }
+    struct hew_cache *cache = hew_cache_self->real;
     size_t size = hew_code_size(code);
-    void *leaves = NULL;
-    if (own->waiting == WAITING || (own->waiting != 0 && own->bytes + size > WAITING_BYTES)) {
-        leaves = oldest_of(own);
+    while (own->waiting == WAITING || (own->waiting != 0 && own->bytes + size > WAITING_BYTES)) {
+        release_oldest(own, cache);
     }
-    while (own->waiting != 0 && own->bytes + size > WAITING_BYTES) { /* the new one is larger than the oldest */
-        give_oldest(own);
-    }
-    unsigned at = (own->oldest + own->waiting++) % WAITING;
-    own->ring[at].object = object;
-    own->ring[at].size = size;
+    own->ring[(own->oldest + own->waiting++) % WAITING] = object;
     own->bytes += size;
-    return leaves;
-}
-
-void *
-hew_harden_free(const char *function, void *object, unsigned code)
-{
-    if (HEW_UNLIKELY(code - 1 >= HEW_CODE_SMALL_LAST)) {
-        return hew_harden_back(function, object, code) ? object : NULL;
-    }
-    if (!small_back(function, object, code)) {
-        return NULL;
-    }
-    if (hew_harden_is_full()) {
-        return exchange(object, code);
-    }
-    struct hew_cache *cache = plain_cache();
-    return cache != NULL && hew_cache_push(cache, code, object) ? NULL : object;
+    cache->apart += (uint32_t)size;
+    hew_magazine_set_apart(cache, code);
+    hew_count_operation(cache, 0, size);
+    return true;
 }
 
 void
@@ -349,47 +268,41 @@ hew_harden_end(void)
 {
     struct kept *own = kept;
     kept = NULL;
-    kept_no_more = true;
     if (own == NULL) {
         return;
     }
     while (own->waiting != 0) {
-        give_oldest(own);
+        release_oldest(own, hew_cache_self->real);
     }
     for (unsigned code = 1; code <= HEW_CODE_SMALL_LAST; code++) {
         if (own->count[code] != 0) {
             hew_owner_give(code, own->pool[code], own->count[code]);
         }
     }
+    hew_cache_self->real->apart = 0;
     hew_meta_give(own, sizeof *own);
-}
-
-void
-hew_harden_look(const char *function, const void *object)
-{
-    uintptr_t address = (uintptr_t)object;
-    unsigned code = hew_map_code(address);
-    if (code == HEW_CODE_NONE || code > HEW_CODE_CACHED_LAST) {
-        return;
-    }
-    bool out;
-    if (code > HEW_CODE_SMALL_LAST) {
-        const struct hew_extent *extent = hew_map_extent(address);
-        out = extent == NULL || extent->address != address || !extent->large.back;
-    } else {
-        out = *mark_of(function, object, code) == HEW_MARK_OUT;
-    }
-    if (HEW_UNLIKELY(!out)) {
-        hew_describe_free_and_end(function, address);
-    }
 }
 
 size_t
 hew_harden_usable(const char *function, const void *object, size_t usable)
 {
-    hew_harden_look(function, object);
-    unsigned code = hew_map_code((uintptr_t)object);
-    if (!hew_harden_is_full() || code - 1 >= HEW_CODE_SMALL_LAST) {
+    uintptr_t address = (uintptr_t)object;
+    unsigned code = hew_map_code(address);
+    bool small = code - 1 < HEW_CODE_SMALL_LAST, out = true;
+    if (small) {
+        const uint8_t *mark = hew_mark_at(address, code);
+        if (mark == NULL) {
+            hew_describe_and_end(function, address);
+        }
+        out = *mark == HEW_MARK_OUT;
+    } else if (code != HEW_CODE_NONE && code <= HEW_CODE_CACHED_LAST) {
+        const struct hew_extent *extent = hew_map_extent(address);
+        out = extent == NULL || extent->address != address || !extent->large.back;
+    }
+    if (HEW_UNLIKELY(!out)) {
+        hew_describe_free_and_end(function, address);
+    }
+    if (!small || !hew_harden_is_full()) {
         return usable;
     }
     size_t filled = filled_of(object, code), most = usable - HEW_HARDEN_WORD;

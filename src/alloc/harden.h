@@ -25,6 +25,8 @@
 #include "cache/cache.h"
 #include "slab/mark.h"
 
+#include <string.h>
+
 #define HEW_HARDEN_WORD sizeof(uint64_t)
 
 HEW_INLINE bool
@@ -40,12 +42,13 @@ hew_harden_extra(size_t size)
     return hew_harden_is_full() && size <= HEW_SMALL_MAX ? HEW_HARDEN_WORD : 0;
 }
 
+/* Written at boot. */
+extern HEW_HIDDEN uint64_t hew_harden_key;  /* of the canaries */
+extern HEW_HIDDEN bool hew_harden_canaries; /* junk and zero write to free objects, and so exclude canaries */
+extern HEW_HIDDEN bool hew_harden_is_short; /* `check`, with canaries: small objects may take the short way */
+
 /* Draws the key of the canaries.  Called at boot, after the settings were read. */
 void hew_harden_boot(void);
-
-/* Allocates an object of `code` that the thread's cache has at hand.  NULL: take the slow path, always with
- * `full`. */
-void *hew_harden_take(unsigned code);
 
 /* An object, or NULL, that was requested with `size` leaves for the program.  Returns it; with `full` perhaps another
  * one of the class.  `arena`: where the pool comes from. */
@@ -54,18 +57,90 @@ void *hew_harden_out(struct hew_arena *arena, void *object, size_t size);
 /* An object comes back; `code` is what the address map shows.  False: a misuse, which a hook has received. */
 bool hew_harden_back(const char *function, void *object, unsigned code);
 
-/* The same for free(), which frees the object that this returns; NULL: nothing is left to do.  With `full` that is
- * another one, which has waited in the quarantine. */
-void *hew_harden_free(const char *function, void *object, unsigned code);
+/* With `full`: an object that has come back waits in the thread's quarantine.  False: it does not, free it.  Objects of
+ * arenas that the program made do not wait, since these may be destroyed. */
+bool hew_harden_wait(void *object, unsigned code);
 
 /* Returns the usable bytes of an object with `usable` bytes: with `full` those that the program requested.  Reports an
- * object that is free, as hew_harden_look() does. */
+ * object that is free, or an address where none begins; the process ends. */
 size_t hew_harden_usable(const char *function, const void *object, size_t usable);
 
 /* With `full`: the thread ends, and its quarantine and pools return to their slabs. */
 void hew_harden_end(void);
 
-/* Reports a small or cached object that is free, or an address where none begins, when `function` asks about it. */
-void hew_harden_look(const char *function, const void *object);
+/* Reports a write to the first word of a free object. */
+void hew_harden_report_written(const void *object);
+
+HEW_INLINE uint64_t
+hew_harden_canary(const void *object)
+{
+    return hew_harden_key ^ (uint64_t)(uintptr_t)object;
+}
+
+HEW_INLINE void
+hew_harden_write_canary(void *object)
+{
+    uint64_t word = hew_harden_canary(object);
+    memcpy(object, &word, sizeof word);
+}
+
+/* The mark of an object that comes back; `code` is what the map shows, a small class.  NULL: it is not out, or none
+ * begins there. */
+HEW_INLINE uint8_t *
+hew_harden_mark_of_out(const void *object, unsigned code)
+{
+    uint8_t *mark = hew_mark_at((uintptr_t)object, code);
+    return HEW_LIKELY(mark != NULL) && HEW_LIKELY(*mark == HEW_MARK_OUT) ? mark : NULL;
+}
+
+/* A region leaves for the program, with `check`. */
+HEW_INLINE void *
+hew_harden_small_out(void *object, unsigned code)
+{
+    uint8_t *mark = hew_mark_known((uintptr_t)object, code);
+    if (HEW_LIKELY(*mark == HEW_MARK_BACK) && HEW_LIKELY(hew_harden_canaries)) {
+        uint64_t word;
+        memcpy(&word, object, sizeof word);
+        if (HEW_UNLIKELY(word != hew_harden_canary(object))) {
+            hew_harden_report_written(object);
+        }
+        memset(object, 0, sizeof word); /* the key stays ours */
+    }
+    *mark = HEW_MARK_OUT;
+    return object;
+}
+
+/* The thread's cache, if small objects may take the short way. */
+HEW_INLINE struct hew_cache *
+hew_harden_short_cache(void)
+{
+    struct hew_cache *front = HEW_LIKELY(hew_harden_is_short) ? hew_cache_self : NULL;
+    struct hew_cache *cache = HEW_LIKELY(front != NULL) ? front->real : NULL;
+    return HEW_LIKELY(cache != NULL) && HEW_LIKELY(cache->live == NULL) ? cache : NULL;
+}
+
+/* The short way of malloc with `check`: from the thread's magazine.  NULL: nothing has happened, take the slow path. */
+HEW_INLINE void *
+hew_harden_take(unsigned code)
+{
+    struct hew_cache *cache = hew_harden_short_cache();
+    void *object = HEW_LIKELY(cache != NULL) ? hew_cache_pop(cache, code) : NULL;
+    return HEW_LIKELY(object != NULL) ? hew_harden_small_out(object, code) : NULL;
+}
+
+/* The short way of free, likewise. */
+HEW_INLINE bool
+hew_harden_give(void *object, unsigned code)
+{
+    struct hew_cache *cache = HEW_LIKELY(code - 1 < HEW_CODE_SMALL_LAST) ? hew_harden_short_cache() : NULL;
+    uint8_t *mark = HEW_LIKELY(cache != NULL) ? hew_harden_mark_of_out(object, code) : NULL;
+    if (HEW_UNLIKELY(mark == NULL) || HEW_UNLIKELY(cache->top[code] >= cache->limit[code])) {
+        return false;
+    }
+    hew_harden_write_canary(object);
+    *mark = HEW_MARK_BACK;
+    *cache->top[code]++ = object;
+    return true;
+}
 
 #endif

@@ -240,7 +240,7 @@ hew_realloc_object(void *object, size_t size)
         return NULL;
     }
     if (HEW_UNLIKELY(cache != NULL && cache->classes[code].base == NULL)) {
-        if (hew_harden_is_full()) {
+        if (hew_marks_wanted()) {
             return resize_any(object, size);
         }
         hew_alloc_check_kept("realloc", object);

@@ -39,8 +39,13 @@ hew_out_of_memory(const char *function)
 HEW_NOINLINE void *
 hew_malloc_slow(size_t size)
 {
-    void *object = hew_fast_take_large(size);
-    object = object != NULL ? object : hew_alloc_slow(size);
+    void *object;
+    if (size <= HEW_SMALL_MAX) {
+        object = hew_alloc_small(size);
+    } else {
+        object = hew_fast_take_large(size);
+        object = object != NULL ? object : hew_alloc_large(size, false);
+    }
     return HEW_LIKELY(object != NULL) ? object : hew_out_of_memory("malloc");
 }
 

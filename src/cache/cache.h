@@ -85,6 +85,7 @@ struct hew_cache {
     bool direct;      /* an explicit cache: no depot lies between it and the arenas */
     bool custom;      /* the thread has limits of its own */
     bool caching;     /* false: thread.tcache.enabled is off */
+    uint32_t apart;   /* with hardening:full: bytes of the thread's free objects outside the magazines */
 };
 
 extern HEW_HIDDEN __thread struct hew_cache *hew_cache_self;
@@ -157,6 +158,12 @@ HEW_INLINE bool
 hew_cache_is_plain(const struct hew_cache *cache)
 {
     return HEW_LIKELY(cache != NULL) && HEW_LIKELY(cache->real == cache);
+}
+
+HEW_INLINE void
+hew_cache_touch(struct hew_cache *cache, unsigned code)
+{
+    cache->touched[code / 64] |= (uint64_t)1 << code % 64;
 }
 
 /* The first touched class from `code` on, HEW_CODES when there is none. */

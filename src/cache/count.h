@@ -18,6 +18,13 @@ size_t hew_count_depth(const struct hew_cache *cache, unsigned code);
 /* Usable bytes of these objects. */
 size_t hew_count_held(const struct hew_cache *cache, unsigned code);
 
+/* With hardening:full: bytes of free objects that the thread keeps outside the magazines, likewise. */
+HEW_INLINE size_t
+hew_count_apart(const struct hew_cache *cache)
+{
+    return __atomic_load_n(&cache->apart, __ATOMIC_RELAXED);
+}
+
 /* Bytes that the thread has ever allocated and freed, in usable sizes.  Only the owning thread. */
 uint64_t hew_count_allocated(const struct hew_cache *cache);
 uint64_t hew_count_freed(const struct hew_cache *cache);

@@ -80,12 +80,6 @@ magazine_valid(const struct hew_cache *cache, unsigned code)
     return true;
 }
 
-static void
-magazine_touch(struct hew_cache *cache, unsigned code)
-{
-    cache->touched[code / 64] |= (uint64_t)1 << code % 64;
-}
-
 /* Whether a depot stands between the class and the arenas: it is cached, and not by an explicit cache. */
 static bool
 has_depot(const struct hew_cache *cache, unsigned code)
@@ -168,7 +162,7 @@ static bool
 note_miss(struct hew_cache *cache, unsigned code, unsigned kind)
 {
     bool one_way = (cache->classes[code].flags & kind) != 0;
-    magazine_touch(cache, code);
+    hew_cache_touch(cache, code);
     if (HEW_UNLIKELY(cache->misses % REFRESH == 0)) {
         cache->depot = (uint16_t)hew_depot_here();
         cache->share = hew_budget_share();
@@ -227,7 +221,7 @@ refill(struct hew_cache *cache, unsigned code)
     }
     void **slots = cache->classes[code].base;
     if (slots == NULL) {
-        magazine_touch(cache, code);
+        hew_cache_touch(cache, code);
         return magazine_take(cache, code, &object, 1) == 0 ? NULL : object;
     }
     size_t capacity = hew_budget_capacity(cache, code);
@@ -295,7 +289,7 @@ overflow(struct hew_cache *cache, unsigned code, void *object)
         one_way = note_miss(cache, code, HEW_CLASS_FILLED);
     }
     if (cache->classes[code].base == NULL) {
-        magazine_touch(cache, code);
+        hew_cache_touch(cache, code);
         magazine_give(cache, code, &object, 1);
         return;
     }

@@ -47,6 +47,14 @@ hew_magazine_came_in(struct hew_cache *cache, unsigned code)
     cache->classes[code].balance--;
 }
 
+/* With hardening:full: an object that the program has freed waits outside the magazine.  It counts as freed. */
+HEW_INLINE void
+hew_magazine_set_apart(struct hew_cache *cache, unsigned code)
+{
+    hew_cache_touch(cache, code);
+    cache->classes[code].balance++;
+}
+
 /* The class's next sample is due at that many allocations from now, at least 1. */
 void hew_magazine_sample_after(struct hew_cache *cache, unsigned code, uint32_t allocations);
 

@@ -3,7 +3,8 @@
  * mark: one byte for each region of a slab, which says whether the program has the region.  Slabs have marks only with
  * hardening:check or full.  A cache does not change them, so a mark is right wherever a free region lies.
  *
- * The marks lie behind the slab's bits, in hew's own memory, out of reach of the program's writes.
+ * The marks lie before the slab's bits, the first region's last, in hew's own memory, out of reach of the program's
+ * writes.
  *
  * Locks     none: the holder of the object writes its mark.  Two threads that free one object at the same moment may both
  *           see it out; the slab's bit then reports the second one.
@@ -26,18 +27,28 @@ hew_marks_wanted(void)
     return HEW_UNLIKELY(hew_options.hardening >= HEW_HARDENING_CHECK);
 }
 
-/* The marks of a slab with `regions` regions. */
+/* The mark of a region of a slab. */
 HEW_INLINE uint8_t *
-hew_marks_of(const struct hew_extent *slab, unsigned regions)
+hew_mark_of(const struct hew_extent *slab, uint64_t region)
 {
-    return (uint8_t *)(slab->slab.bits + (regions + 63) / 64);
+    return (uint8_t *)slab->slab.bits - 1 - region;
 }
 
-/* The mark of the region that begins at `address`.  NULL: no region of class `code`, a small one, begins there. */
+/* The mark of a free or allocated region of class `code`, which begins at `address`. */
+HEW_INLINE uint8_t *
+hew_mark_known(uintptr_t address, unsigned code)
+{
+    const struct hew_extent *slab = hew_map_extent_covered(address);
+    uint64_t reciprocal = hew_slab_shapes[code].reciprocal; /* see hew_slab_give() */
+    return hew_mark_of(slab, (uint64_t)((unsigned __int128)(address - slab->address) * reciprocal >> 64));
+}
+
+/* The mark of the region that begins at `address`, where the map shows `code`, a small class.  NULL: none begins
+ * there. */
 HEW_INLINE uint8_t *
 hew_mark_at(uintptr_t address, unsigned code)
 {
-    const struct hew_extent *slab = hew_map_extent(address);
+    const struct hew_extent *slab = hew_map_extent_covered(address);
     const struct hew_slab_shape *shape = &hew_slab_shapes[code];
     if (HEW_UNLIKELY(slab == NULL) || HEW_UNLIKELY(slab->code != code)) {
         return NULL;
@@ -47,7 +58,7 @@ hew_mark_at(uintptr_t address, unsigned code)
     if (HEW_UNLIKELY(offset >= shape->bytes) || HEW_UNLIKELY((uint64_t)product >= shape->reciprocal)) {
         return NULL;
     }
-    return &hew_marks_of(slab, shape->regions)[(uint64_t)(product >> 64)];
+    return hew_mark_of(slab, (uint64_t)(product >> 64));
 }
 
 #endif

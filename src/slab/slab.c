@@ -15,11 +15,27 @@ words_of(const struct hew_extent *extent)
     return (hew_slab_shape(extent)->regions + 63) / 64;
 }
 
-/* Bytes of memory for the bits, and for the marks, if any. */
-static HEW_NOINLINE size_t
-bytes_of(const struct hew_extent *extent)
+/* Bytes for the marks, if any: whole words, before the bits. */
+HEW_INLINE size_t
+mark_bytes_of(const struct hew_extent *extent)
 {
-    return words_of(extent) * sizeof *extent->slab.bits + (hew_marks_wanted() ? hew_slab_shape(extent)->regions : 0);
+    return hew_marks_wanted() ? hew_bits_round_up(hew_slab_shape(extent)->regions, sizeof *extent->slab.bits) : 0;
+}
+
+/* Memory for marks and bits.  NULL: there is none. */
+static HEW_NOINLINE uint64_t *
+take_bits(const struct hew_extent *extent)
+{
+    size_t marks = mark_bytes_of(extent);
+    char *memory = hew_meta_take(marks + words_of(extent) * sizeof *extent->slab.bits);
+    return memory == NULL ? NULL : (uint64_t *)(memory + marks);
+}
+
+static HEW_NOINLINE void
+give_bits(struct hew_extent *extent)
+{
+    size_t marks = mark_bytes_of(extent);
+    hew_meta_give((char *)extent->slab.bits - marks, marks + words_of(extent) * sizeof *extent->slab.bits);
 }
 
 bool
@@ -30,7 +46,7 @@ hew_slab_begin(struct hew_extent *extent)
                       extent->code <= HEW_CODE_SMALL_LAST);
     HEW_ASSERT(1, extent->size >= regions * (size_t)hew_slab_shape(extent)->size);
     bool small = words <= HEW_EXTENT_WORDS && !hew_marks_wanted();
-    uint64_t *bits = small ? extent->inline_bits : hew_meta_take(bytes_of(extent));
+    uint64_t *bits = small ? extent->inline_bits : take_bits(extent);
     if (bits == NULL) {
         return false;
     }
@@ -69,7 +85,7 @@ void
 hew_slab_end(struct hew_extent *extent)
 {
     if (extent->slab.bits != extent->inline_bits) {
-        hew_meta_give(extent->slab.bits, bytes_of(extent));
+        give_bits(extent);
     }
 }
 
@@ -141,10 +157,9 @@ HEW_COLD void
 hew_slab_forget_contents(struct hew_extent *extent)
 {
     unsigned regions = hew_slab_shape(extent)->regions;
-    uint8_t *marks = hew_marks_of(extent, regions);
     for (unsigned region = 0; region < regions; region++) {
         if (!hew_slab_is_taken(extent, region)) {
-            marks[region] = HEW_MARK_NEW;
+            *hew_mark_of(extent, region) = HEW_MARK_NEW;
         }
     }
 }

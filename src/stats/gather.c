@@ -220,6 +220,7 @@ add_cache(const struct hew_cache *cache, void *context)
     if (arena == NULL) { /* created since */
         return;
     }
+    arena->tcache_bytes += hew_count_apart(cache);
     for (unsigned code = 1; code <= HEW_CODE_CACHED_LAST; code++) {
         *requests_of(arena, code) += hew_count_requests(cache, code);
         arena->tcache_bytes += hew_count_held(cache, code);

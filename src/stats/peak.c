@@ -55,6 +55,7 @@ static void
 add_cache(const struct hew_cache *cache, void *context)
 {
     struct sums *sums = context;
+    sums->now.thread_caches += hew_count_apart(cache);
     for (unsigned code = 1; code <= HEW_CODE_CACHED_LAST; code++) {
         sums->now.thread_caches += hew_count_held(cache, code);
     }

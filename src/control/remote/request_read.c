@@ -128,7 +128,7 @@ put_thread(const struct hew_cache *cache, void *reply)
 {
     char line[96];
     struct hew_text text;
-    uint64_t requests = 0, held = 0;
+    uint64_t requests = 0, held = hew_count_apart(cache);
     if (cache->thread == 0) { /* an explicit cache */
         return;
     }
