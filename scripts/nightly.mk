@@ -11,6 +11,7 @@
 #                    the parts of a release made twice: half an hour; needs cargo, Debian's packages
 #   refused-calls    system calls refused by chance to a whole program, over all settings; REFUSED_SECONDS=600
 #   simulate         the library on a simulated machine: random histories, each from its seed; SIMULATE_OPERATIONS=100000000
+#   hardened         simulator, models, fuzzers and programs at each level of hardening, longer than in CI; HARDENED_OPERATIONS=10000000
 #   soak             the benchmarks' programs under hew, again and again, with settings that move its limits; SOAK_ROUNDS=10
 #   attach-soak      hew attaches to busy Redis, Rust and Java on jemalloc, a thousand times each; ATTACHES=1000
 #   swap-soak        hew swaps eight busy programs, there and back; is killed at 500 random moments, then at each step; SWAPS=1000
@@ -48,7 +49,7 @@ SIMULATE_OPERATIONS ?= 1000000
 SIMULATE_SECONDS ?= 0
 SIMULATE_SEED ?= $(shell date +%s)000
 
-.PHONY: tidy coverage mutants aarch64 test-aarch64 compat packages refused-calls simulate soak attach-soak swap-soak test-engines bench-fleet
+.PHONY: tidy coverage mutants aarch64 test-aarch64 compat packages refused-calls simulate hardened soak attach-soak swap-soak test-engines bench-fleet
 .PHONY: nightly-fleet peers bench-nightly bench-unseen bench-pools bench-limits bench-weeks programs programs-quick programs-count
 .PHONY: cut-to-fit tuning tool-output python-lines long-page recorder-cost scaling
 
@@ -160,6 +161,18 @@ simulate: release
 	  for i in $$(seq $(JOBS)); do cat build/simulate.$$i.txt; done; \
 	  for i in $$(seq $(JOBS)); do tail -n 1 build/simulate.$$i.txt; done | awk '/ operations, / { operations += $$1; runs += $$3; findings += $$5 } \
 	    END { printf "simulate: %.0f operations, %d runs, %d findings\n", operations, runs, findings }'; exit $$status
+
+# At each level: random histories, the models with other seeds, two fuzzers, threads that exchange objects.
+HARDENED_OPERATIONS ?= 10000000
+HARDENED_RUN = LD_PRELOAD=$(abspath $(LIBRARY)) MALLOC_CONF=hardening:$$level
+hardened: release
+	@status=0; for level in sample check full; do echo "hardening:$$level"; \
+	  build/release/tests/simulate/simulate --with hardening:$$level --seed $(SIMULATE_SEED) --operations $(HARDENED_OPERATIONS) || status=1; \
+	  for fuzz in "trace 100000" "trace_use 2000"; do $(HARDENED_RUN) build/release/tests/fuzz/fuzz_$$fuzz || status=1; done; \
+	  HEW_TEST_LIBRARY=libhew $(HARDENED_RUN) build/release/tests/preload/preload_stress || status=1; \
+	done; for seed in 1 2 3 4 5; do for level in check full; do \
+	  HEW_SEED=$$seed HEW_TEST_HARDENING=$$level build/release/tests/model/model_alloc_malloc || status=1; done; \
+	  HEW_SEED=$$seed HEW_TEST_HARDENING=check build/release/tests/model/model_alloc_flags || status=1; done; exit $$status
 
 scaling: release
 	build/release/tests/simulate/scaling

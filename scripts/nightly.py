@@ -55,6 +55,7 @@ JOBS = (
     Job("tidy", "clang-tidy over all of src/", 4),
     Job("refused-calls", "system calls refused by chance", 12),
     Job("simulate", "random histories on a simulated machine", 5),
+    Job("hardened", "simulator, models, fuzzers and programs at each level of hardening", 15),
     Job("coverage", "branches that no test takes", 10),
     Job("mutants", "changes of the code that no test notices", 90),
     Job("test-aarch64", "unit tests and programs for aarch64, under qemu-user", 20),

@@ -9,9 +9,13 @@
 
 #include "alloc/alloc.h"
 #include "alloc/fast.h"
+#include "alloc/harden.h"
 #include "alloc/realloc.h"
 #include "cache/thread.h"
 #include "layers.h"
+
+#include <stdlib.h>
+#include <string.h>
 
 static bool layers_without_caches; /* as with tcache:false; set while no thread has a cache */
 static _Atomic unsigned layers_purges_due;
@@ -22,7 +26,26 @@ layers_start_thread(void)
     if (hew_cache_self == &hew_cache_gone) {
         return NULL;
     }
-    return hew_cache_is_real(hew_cache_self) ? hew_cache_self->real : hew_thread_birth(!layers_without_caches);
+    if (hew_cache_is_real(hew_cache_self)) {
+        return hew_cache_self->real;
+    }
+    struct hew_cache *cache = hew_thread_birth(!layers_without_caches);
+    if (cache != NULL && hew_marks_wanted() && !hew_thread_front(cache)) {
+        hew_thread_death(); /* no operation may go unchecked */
+        return NULL;
+    }
+    return cache;
+}
+
+/* Before layers_boot(): a level of hardening, check or full, from the environment variable HEW_TEST_HARDENING. */
+static inline void
+layers_harden(void)
+{
+    const char *level = getenv("HEW_TEST_HARDENING");
+    if (level != NULL) {
+        hew_options.hardening = strcmp(level, "full") == 0 ? HEW_HARDENING_FULL : HEW_HARDENING_CHECK;
+        hew_harden_boot();
+    }
 }
 
 static void
@@ -107,6 +130,7 @@ layers_free(void *object)
 static inline void
 layers_end_thread(void)
 {
+    hew_harden_end();
     hew_thread_death();
     hew_cache_self = &hew_cache_none;
 }

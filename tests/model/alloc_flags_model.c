@@ -309,6 +309,7 @@ static void
 boot_once(void)
 {
     if (hew_small_end == 0) {
+        layers_harden();
         CHECK(layers_boot());
         hew_options.narenas = PUBLIC_ARENAS;
         for (unsigned i = 0; i < PUBLIC_ARENAS + PRIVATE_ARENAS; i++) {

@@ -231,6 +231,7 @@ boot_once(void)
     static uint16_t sizes[HEW_CODE_SMALL_LAST];
     if (hew_small_end == 0) {
         struct layers_random dice = {layers_random_seed() + own_table};
+        layers_harden();
         CHECK(layers_boot_with(sizes, own_table == 0 ? 0 : own_classes_random(&dice, sizes)));
         hew_options.narenas = 3;
         for (unsigned i = 0; i < EXCHANGE; i++) {
