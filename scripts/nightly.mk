@@ -169,7 +169,8 @@ hardened: release
 	@status=0; for level in sample check full; do echo "hardening:$$level"; \
 	  build/release/tests/simulate/simulate --with hardening:$$level --seed $(SIMULATE_SEED) --operations $(HARDENED_OPERATIONS) || status=1; \
 	  for fuzz in "trace 100000" "trace_use 2000"; do $(HARDENED_RUN) build/release/tests/fuzz/fuzz_$$fuzz || status=1; done; \
-	  HEW_TEST_LIBRARY=libhew $(HARDENED_RUN) build/release/tests/preload/preload_stress || status=1; \
+	  for program in stress contents alignment thread_exit fork_storm; do \
+	    HEW_TEST_LIBRARY=libhew $(HARDENED_RUN) build/release/tests/preload/preload_$$program || status=1; done; \
 	done; for seed in 1 2 3 4 5; do for level in check full; do \
 	  HEW_SEED=$$seed HEW_TEST_HARDENING=$$level build/release/tests/model/model_alloc_malloc || status=1; done; \
 	  HEW_SEED=$$seed HEW_TEST_HARDENING=check build/release/tests/model/model_alloc_flags || status=1; done; exit $$status

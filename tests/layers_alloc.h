@@ -37,6 +37,14 @@ layers_start_thread(void)
     return cache;
 }
 
+/* How many operations a model runs: `usual`, or with the environment variable HEW_TEST_SHARE that part of them. */
+static inline unsigned
+layers_operations(unsigned usual)
+{
+    const char *share = getenv("HEW_TEST_SHARE");
+    return share == NULL ? usual : usual / (unsigned)strtoul(share, NULL, 10);
+}
+
 /* Before layers_boot(): a level of hardening, check or full, from the environment variable HEW_TEST_HARDENING. */
 static inline void
 layers_harden(void)

@@ -329,7 +329,7 @@ run_threads(unsigned threads, unsigned operations, uint64_t salt)
     boot_once();
     wrong = 0;
     for (unsigned i = 0; i < threads; i++) {
-        tables[i] = (struct table){.operations = operations, .exchanges = threads > 1};
+        tables[i] = (struct table){.operations = layers_operations(operations), .exchanges = threads > 1};
         tables[i].dice.state = layers_random_seed() + salt + i;
         CHECK(pthread_create(&workers[i], NULL, run, &tables[i]) == 0);
     }

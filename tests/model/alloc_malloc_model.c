@@ -245,7 +245,7 @@ run_alone(uint64_t variant, unsigned operations)
 {
     static struct table table;
     boot_once();
-    table = (struct table){.dice = {layers_random_seed() + variant}, .operations = operations};
+    table = (struct table){.dice = {layers_random_seed() + variant}, .operations = layers_operations(operations)};
     run(&table);
     CHECK_EQUAL(table.bytes, 0);
     CHECK_EQUAL(wrong, 0);
@@ -260,8 +260,9 @@ run_together(unsigned rounds)
     boot_once();
     for (unsigned round = 0; round < rounds; round++) {
         for (unsigned i = 0; i < THREADS; i++) {
-            tables[i] = (struct table){
-                .dice = {layers_random_seed() + 100 * round + i}, .exchanges = true, .operations = 10000};
+            tables[i] = (struct table){.dice = {layers_random_seed() + 100 * round + i},
+                                       .exchanges = true,
+                                       .operations = layers_operations(10000)};
             CHECK_EQUAL(pthread_create(&threads[i], NULL, run, &tables[i]), 0);
         }
         for (unsigned i = 0; i < THREADS; i++) {

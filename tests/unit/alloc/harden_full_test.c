@@ -82,6 +82,46 @@ TEST(an_object_has_the_size_that_was_foretold)
     }
 }
 
+/* As the heap profiler does: a sample lies apart from the slabs, here on memory that is not zero. */
+static void *
+sample_on_dirty_memory(struct hew_cache *cache, struct hew_arena *arena, unsigned code, size_t size,
+                       struct hew_extent *large)
+{
+    struct hew_extent *extent = hew_alloc_sampled(arena, code, cache);
+    CHECK(extent != NULL && large == NULL && size == 100);
+    return memset((void *)extent->address, 0xa5, HEW_GRAIN);
+}
+
+TEST(a_sample_that_was_requested_as_zeros_is_zeros)
+{
+    harden_begin(HEW_HARDENING_FULL);
+    struct hew_cache *cache = hew_cache_self->real;
+    layers_attend = sample_on_dirty_memory;
+    cache->due = HEW_DUE_SAMPLE;
+    unsigned char *object = hew_flags_alloc(100, HEW_FLAGS_ZERO);
+    layers_attend = NULL;
+    CHECK_EQUAL(hew_map_code((uintptr_t)object), HEW_CODE_SLOW);
+    CHECK(object[0] == 0 && memcmp(object, object + 1, 99) == 0);
+    hew_map_extent((uintptr_t)object)->large.sample = NULL;
+    layers_free(object);
+}
+
+/* A hook lets the program continue: the object is still the program's, which may mend it. */
+TEST(an_overflow_that_a_hook_received_leaves_the_object_allocated)
+{
+    harden_begin(HEW_HARDENING_FULL);
+    char *object = layers_malloc(100), saved = object[100];
+    object[100] = 'x';
+    layers_free(object);
+    CHECK(harden_reports == 1 && strstr(harden_last, "written beyond its end") != NULL);
+    object[100] = saved;
+    CHECK_EQUAL(hew_alloc_usable("malloc_usable_size", object), 100);
+    layers_free(object);
+    CHECK_EQUAL(harden_reports, 1);
+    layers_free(object);
+    CHECK(harden_reports == 2 && strstr(harden_last, "double free") != NULL);
+}
+
 /* Without chance there would be a few distances. */
 TEST(objects_lie_at_many_distances)
 {
