@@ -5,8 +5,8 @@
     python3 scripts/gen_hardening.py [--runs N] [--library build/release/libhew.so] [--page docs/hardening.md]
 
 Each round runs every program at every level, one after the other, so that a slow minute of the machine meets them all.
-A cell has the median of the ratios to `off` in the same round.  Debian's libclang-rt has scudo; without it that column
-is left out.  Two minutes on a quiet machine; a program that is not installed is named and left out.
+A cell has the median of the ratios to `off` in the same round.  Columns of other allocators: scripts/pages/misuse.py.
+Three minutes on a quiet machine; a program that is not installed is named and left out.
 """
 
 import argparse
@@ -22,10 +22,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from generated import ROOT, section_of, table
+from pages import misuse
 
 SECTION = section_of("scripts/gen_hardening.py", "figures")
-LEVELS = ("off", "sample", "check", "full")
-SCUDO = "scudo"
 
 PYTHON = """
 import json
@@ -105,10 +104,9 @@ def run(program: Program, environment: Mapping[str, str]) -> tuple[Cost, bytes]:
 
 def environments(library: Path) -> dict[str, dict[str, str]]:
     """What each column sets."""
-    columns = {level: {"LD_PRELOAD": str(library), "MALLOC_CONF": f"hardening:{level}"} for level in LEVELS}
-    machine = os.uname().machine
-    found = sorted(Path("/usr/lib").glob(f"llvm-*/lib/clang/*/lib/*/libclang_rt.scudo_standalone-{machine}.so"))
-    return columns | ({SCUDO: {"LD_PRELOAD": str(found[-1])}} if found else {})
+    return {
+        "off" if name == "hew" else name.removeprefix("hew, "): words for name, words in misuse.ours(library).items()
+    } | misuse.others(ROOT)
 
 
 def measure(program: Program, columns: Mapping[str, Mapping[str, str]], runs: int) -> dict[str, list[Cost]]:

@@ -6,8 +6,8 @@
     python3 scripts/gen_pages.py locks      write one
     python3 scripts/gen_pages.py --check    write nothing; exit 1 when a page is not what the tables say
 
-`misuse` runs programs of the release build: it is made when it is named, and not checked.  Its column for scudo needs
-SCUDO=<path of libclang_rt.scudo_standalone>.
+`misuse` runs programs of the release build: it is made when it is named, and not checked; the test death.table compares
+hew's columns.  Its columns for others need Debian's libclang-rt and `make peers`.
 """
 
 import argparse

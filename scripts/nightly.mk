@@ -18,7 +18,7 @@
 #   test-engines     hew export with Debian's prometheus and victoria-metrics, which are killed again and again; ENGINES_KILLS=10
 #   bench-fleet      a day of 500 to 4,000 simulated hosts in engines and the store: does hew fleet find what is planted?
 #                    FLEET_HOSTS=2000 FLEET_PAGE=docs/fleet.md; nightly-fleet: both of these, whole, into docs/fleet.md
-#   peers            newer jemalloc, mimalloc, snmalloc, rpmalloc from cargo crates, into build/peers
+#   peers            newer jemalloc, mimalloc, snmalloc, rpmalloc from cargo crates, into build/peers; and two that check much
 #   bench-nightly    the whole suite, 45 minutes; writes docs/benchmarks.md
 #   bench-unseen     programs that nothing was tuned to; writes docs/unseen.md
 #   bench-pools      pools against malloc, and look-ups of sizes; writes the tables of docs/pools.md

@@ -30,7 +30,7 @@ layers_start_thread(void)
         return hew_cache_self->real;
     }
     struct hew_cache *cache = hew_thread_birth(!layers_without_caches);
-    if (cache != NULL && hew_marks_wanted() && !hew_thread_front(cache)) {
+    if (cache != NULL && hew_marks_wanted() && !hew_harden_birth(cache)) {
         hew_thread_death(); /* no operation may go unchecked */
         return NULL;
     }

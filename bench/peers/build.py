@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Build the peers of peers.toml as build/peers/lib<name>.so, and see that each is really in use when preloaded.
+"""Build the peers of peers.toml as build/peers/lib<name>.so, and see that each is really in use when preloaded.  Those
+that are there for their checks lie in build/peers/checking, where the benchmarks do not look.
 
     python3 bench/peers/build.py [NAME ...]           all of them, or these
     python3 bench/peers/build.py --probe LIBRARY ...  only see whether these libraries are in use
@@ -37,6 +38,7 @@ class Peer:
     name: str
     version: str
     crate: str = ""
+    checking: bool = False
     wheel: str = ""
     member: str = ""
     features: list[str] = field(default_factory=list)
@@ -48,7 +50,7 @@ class Peer:
 
     @property
     def library(self) -> Path:
-        return BUILD / f"lib{self.name}.so"
+        return BUILD / ("checking" if self.checking else "") / f"lib{self.name}.so"
 
     @property
     def stamp(self) -> str:
@@ -131,6 +133,7 @@ def build(peer: Peer) -> None:
     folder = write_crate(peer)
     log = folder / "build.log"
     log.unlink(missing_ok=True)
+    peer.library.parent.mkdir(parents=True, exist_ok=True)
     parts = built_archive(peer, folder, log) if peer.archive else crate_sources(peer, folder, log)
     fresh = folder / "fresh.so"
     compiled = [*peer.sources, *peer.exports]

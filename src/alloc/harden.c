@@ -7,15 +7,19 @@
 #include "cache/count.h"
 #include "cache/magazine.h"
 #include "cache/owner.h"
+#include "cache/thread.h"
 #include "meta/memory.h"
+#include "os/memory.h"
 #include "os/process.h"
 #include "slab/describe.h"
 #include "slab/large.h"
 
 #include <string.h>
 
-#define WAITING 2048                     /* objects in a quarantine, */
-#define WAITING_BYTES ((size_t)1 << 20)  /* and their bytes: a larger class has fewer */
+#define WAITING 2048                    /* objects in a quarantine, */
+#define WAITING_BYTES ((size_t)1 << 20) /* and their bytes: a larger class has fewer */
+#define CLOSED 64 /* the same of large objects, whose pages are inaccessible and hold no memory, */
+#define CLOSED_BYTES ((size_t)64 << 20)  /* but a larger one waits alone */
 #define CHOICE 256                       /* regions in a pool, */
 #define CHOICE_BYTES ((size_t)256 << 10) /* and their bytes, */
 #define CHOICE_LEAST 16                  /* but no fewer than this */
@@ -24,16 +28,17 @@
 /* What a thread keeps with `full`.  In hew's own memory, which begins as zeros. */
 struct kept {
     struct hew_random random;
-    size_t bytes; /* of the waiting objects */
-    uint32_t oldest, waiting;
+    size_t bytes, closed_bytes; /* of the waiting objects */
+    uint32_t oldest, waiting, oldest_closed, closed;
     void *ring[WAITING];
+    struct hew_extent *closed_ring[CLOSED];
     unsigned count[HEW_CODE_SMALL_LAST + 1];
     void *pool[HEW_CODE_SMALL_LAST + 1][CHOICE];
 };
 static __thread struct kept *kept;
 
 uint64_t hew_harden_key;
-bool hew_harden_canaries, hew_harden_is_short;
+static bool canaries; /* junk and zero write to free objects, and so exclude them; `full` has zeros instead */
 
 void
 hew_harden_boot(void)
@@ -44,14 +49,24 @@ hew_harden_boot(void)
         hew_options.junk = HEW_JUNK_FALSE;
         hew_options.san_guard_large = hew_options.san_guard_large == 0 ? 1 : hew_options.san_guard_large;
     }
-    hew_harden_canaries = !hew_fill_wanted();
-    hew_harden_is_short = hew_harden_canaries && !hew_harden_is_full();
+    canaries = !hew_fill_wanted() && !hew_harden_is_full();
 }
 
-HEW_COLD HEW_NOINLINE void
-hew_harden_report_written(const void *object)
+bool
+hew_harden_birth(struct hew_cache *cache)
+{
+    if (!hew_thread_front(cache)) {
+        return false;
+    }
+    hew_cache_self->checked = canaries ? cache : NULL;
+    return true;
+}
+
+HEW_COLD HEW_NOINLINE void *
+hew_harden_report_written(void *object)
 {
     hew_misuse(HEW_FATAL_written, "malloc", (uintptr_t)object, "the program wrote to its first word after that");
+    return object;
 }
 
 /* The thread's quarantine and pools.  NULL: there is no memory, or the thread has no cache. */
@@ -74,7 +89,29 @@ choice_of(unsigned code)
     return most >= CHOICE ? CHOICE : most < CHOICE_LEAST ? CHOICE_LEAST : (unsigned)most;
 }
 
-/* Fills an empty pool: from several slabs, if one has too few regions. */
+static bool
+all_zero(const char *bytes, size_t size)
+{
+    uint64_t sum = 0, word;
+    for (size_t at = 0; at < size; at += sizeof word) {
+        memcpy(&word, bytes + at, sizeof word);
+        sum |= word;
+    }
+    return sum == 0;
+}
+
+/* Makes the region zeros, unless it is free with the contents that it should have. */
+static void
+make_zero(void *object, uint8_t *mark, unsigned code)
+{
+    if (*mark == HEW_MARK_NEW) {
+        memset(object, 0, hew_code_size(code));
+        *mark = HEW_MARK_BACK;
+    }
+}
+
+/* Fills an empty pool: from several slabs, if one has too few regions.  They are zeros from here on, so that a write to
+ * one is noticed. */
 static void
 fill_pool(struct kept *own, struct hew_arena *arena, unsigned code)
 {
@@ -83,8 +120,11 @@ fill_pool(struct kept *own, struct hew_arena *arena, unsigned code)
         got = hew_bin_take(&arena->bins[code], &arena->pages, code, own->pool[code] + count, wanted - count);
         count += got;
     } while (got != 0 && count < wanted);
+    for (unsigned i = 0; i < count; i++) {
+        make_zero(own->pool[code][i], hew_mark_known((uintptr_t)own->pool[code][i], code), code);
+    }
     own->count[code] = count;
-    hew_cache_self->real->apart += (uint32_t)(count * hew_code_size(code));
+    hew_cache_self->real->apart += count * hew_code_size(code);
 }
 
 /* Swaps a region that is about to go out with a random one of the pool. */
@@ -106,17 +146,6 @@ choose(struct hew_arena *arena, void *object, unsigned code)
     return object;
 }
 
-static bool
-all_zero(const char *bytes, size_t size)
-{
-    uint64_t sum = 0, word;
-    for (size_t at = 0; at < size; at += sizeof word) {
-        memcpy(&word, bytes + at, sizeof word);
-        sum |= word;
-    }
-    return sum == 0;
-}
-
 static uint64_t *
 word_of(const void *object, unsigned code)
 {
@@ -132,9 +161,7 @@ full_out(void *object, unsigned code, size_t size)
         hew_misuse(HEW_FATAL_written, "malloc", (uintptr_t)object, "the program wrote to it after that");
         *mark = HEW_MARK_NEW;
     }
-    if (*mark == HEW_MARK_NEW) {
-        memset(object, 0, hew_code_size(code));
-    }
+    make_zero(object, mark, code);
     uint64_t *word = word_of(object, code);
     size_t filled = (uintptr_t)word - (uintptr_t)object - size;
     memset((char *)object + size, TAIL, filled);
@@ -176,8 +203,15 @@ hew_harden_out(struct hew_arena *arena, void *object, size_t size)
         hew_map_extent((uintptr_t)object)->large.back = false;
         return object;
     }
-    return hew_harden_is_full() ? full_out(choose(arena, object, code), code, size)
-                                : hew_harden_small_out(object, code);
+    if (hew_harden_is_full()) {
+        return full_out(choose(arena, object, code), code, size);
+    }
+    uint8_t *mark = hew_mark_known((uintptr_t)object, code);
+    if (*mark == HEW_MARK_BACK && canaries) {
+        return hew_harden_small_out(object, mark);
+    }
+    *mark = HEW_MARK_OUT;
+    return object;
 }
 
 /* A large object of a cached class comes back.  False: a misuse. */
@@ -213,19 +247,35 @@ small_back(const char *function, void *object, unsigned code)
     *mark = HEW_MARK_BACK;
     if (hew_harden_is_full()) {
         memset(object, 0, hew_code_size(code));
-    } else if (hew_harden_canaries) {
+    } else if (canaries) {
         hew_harden_write_canary(object);
     }
     return true;
 }
 
+/* Whether the object, one without a class, waits. */
+static bool
+is_closed(const void *object)
+{
+    const struct hew_extent *extent = hew_map_extent((uintptr_t)object);
+    return extent != NULL && extent->address == (uintptr_t)object && extent->code == HEW_CODE_SLOW &&
+           extent->large.back;
+}
+
 bool
 hew_harden_back(const char *function, void *object, unsigned code)
 {
-    if (code == HEW_CODE_NONE || code > HEW_CODE_CACHED_LAST) {
-        return true; /* the caller checks these */
+    if (code - 1 < HEW_CODE_SMALL_LAST) {
+        return small_back(function, object, code);
     }
-    return code > HEW_CODE_SMALL_LAST ? large_back(function, object, code) : small_back(function, object, code);
+    if (code - 1 < HEW_CODE_CACHED_LAST) {
+        return large_back(function, object, code);
+    }
+    if (HEW_UNLIKELY(code == HEW_CODE_SLOW && is_closed(object))) {
+        hew_describe_double_free(function, (uintptr_t)object);
+        return false;
+    }
+    return true; /* the caller checks others */
 }
 
 /* The oldest waiting object goes to the thread's cache. */
@@ -238,17 +288,77 @@ release_oldest(struct kept *own, struct hew_cache *cache)
     own->bytes -= size;
     own->oldest = (own->oldest + 1) % WAITING;
     own->waiting--;
-    cache->apart -= (uint32_t)size;
+    cache->apart -= size;
     hew_magazine_came_in(cache, code);
     hew_magazine_push(cache, code, object);
+}
+
+/* The pages that the program had. */
+static size_t
+pages_of(const struct hew_extent *extent)
+{
+    return extent->size - (extent->large.guarded ? HEW_PAGE : 0);
+}
+
+/* The oldest large object that waits can be allocated again. */
+static void
+release_oldest_closed(struct kept *own, struct hew_cache *cache)
+{
+    struct hew_extent *extent = own->closed_ring[own->oldest_closed];
+    own->closed_bytes -= extent->large.usable;
+    own->oldest_closed = (own->oldest_closed + 1) % CLOSED;
+    own->closed--;
+    cache->apart -= extent->large.usable;
+    if (HEW_UNLIKELY(!hew_os_unfence((void *)extent->address, pages_of(extent)))) {
+        return; /* it waits for ever */
+    }
+    if (extent->code == HEW_CODE_SLOW) {
+        extent->large.back = false;
+        hew_large_give_back(extent);
+    } else {
+        hew_magazine_came_in(cache, extent->code);
+        hew_magazine_push(cache, extent->code, (void *)extent->address);
+    }
+}
+
+static bool
+large_wait(struct kept *own, struct hew_extent *extent, unsigned code)
+{
+    struct hew_cache *cache = hew_cache_self->real;
+    struct hew_page_heap *heap = hew_arena_at(extent->arena)->pages.heap;
+    if (extent->large.sample != NULL || heap->hooks != NULL ||
+        !hew_os_fence((void *)extent->address, pages_of(extent))) {
+        return false;
+    }
+    size_t size = extent->large.usable;
+    while (own->closed == CLOSED || (own->closed != 0 && own->closed_bytes + size > CLOSED_BYTES)) {
+        release_oldest_closed(own, cache);
+    }
+    extent->large.back = true;
+    own->closed_ring[(own->oldest_closed + own->closed++) % CLOSED] = extent;
+    own->closed_bytes += size;
+    cache->apart += size;
+    if (code == HEW_CODE_SLOW) {
+        cache->other_freed += size;
+    } else {
+        hew_magazine_set_apart(cache, code);
+    }
+    hew_count_operation(cache, 0, size);
+    return true;
 }
 
 bool
 hew_harden_wait(void *object, unsigned code)
 {
-    struct kept *own = code - 1 < HEW_CODE_SMALL_LAST ? own_kept() : NULL;
-    if (own == NULL || hew_arena_at(hew_map_extent_covered((uintptr_t)object)->arena)->manual) {
+    bool small = code - 1 < HEW_CODE_SMALL_LAST,
+         large = !small && (code - 1 < HEW_CODE_CACHED_LAST || code == HEW_CODE_SLOW);
+    struct hew_extent *extent = small || large ? hew_map_extent((uintptr_t)object) : NULL;
+    struct kept *own = extent != NULL ? own_kept() : NULL;
+    if (own == NULL || hew_arena_at(extent->arena)->manual) {
         return false;
+    }
+    if (large) {
+        return extent->address == (uintptr_t)object && extent->code == code && large_wait(own, extent, code);
     }
     struct hew_cache *cache = hew_cache_self->real;
     size_t size = hew_code_size(code);
@@ -257,7 +367,7 @@ hew_harden_wait(void *object, unsigned code)
     }
     own->ring[(own->oldest + own->waiting++) % WAITING] = object;
     own->bytes += size;
-    cache->apart += (uint32_t)size;
+    cache->apart += size;
     hew_magazine_set_apart(cache, code);
     hew_count_operation(cache, 0, size);
     return true;
@@ -273,6 +383,9 @@ hew_harden_end(void)
     }
     while (own->waiting != 0) {
         release_oldest(own, hew_cache_self->real);
+    }
+    while (own->closed != 0) {
+        release_oldest_closed(own, hew_cache_self->real);
     }
     for (unsigned code = 1; code <= HEW_CODE_SMALL_LAST; code++) {
         if (own->count[code] != 0) {
@@ -298,6 +411,8 @@ hew_harden_usable(const char *function, const void *object, size_t usable)
     } else if (code != HEW_CODE_NONE && code <= HEW_CODE_CACHED_LAST) {
         const struct hew_extent *extent = hew_map_extent(address);
         out = extent == NULL || extent->address != address || !extent->large.back;
+    } else if (code == HEW_CODE_SLOW) {
+        out = !is_closed(object);
     }
     if (HEW_UNLIKELY(!out)) {
         hew_describe_free_and_end(function, address);

@@ -43,12 +43,13 @@ hew_harden_extra(size_t size)
 }
 
 /* Written at boot. */
-extern HEW_HIDDEN uint64_t hew_harden_key;  /* of the canaries */
-extern HEW_HIDDEN bool hew_harden_canaries; /* junk and zero write to free objects, and so exclude canaries */
-extern HEW_HIDDEN bool hew_harden_is_short; /* `check`, with canaries: small objects may take the short way */
+extern HEW_HIDDEN uint64_t hew_harden_key; /* of the canaries */
 
 /* Draws the key of the canaries.  Called at boot, after the settings were read. */
 void hew_harden_boot(void);
+
+/* The calling thread, which has got `cache`, is checked from now on.  False without memory. */
+bool hew_harden_birth(struct hew_cache *cache);
 
 /* An object, or NULL, that was requested with `size` leaves for the program.  Returns it; with `full` perhaps another
  * one of the class.  `arena`: where the pool comes from. */
@@ -68,8 +69,8 @@ size_t hew_harden_usable(const char *function, const void *object, size_t usable
 /* With `full`: the thread ends, and its quarantine and pools return to their slabs. */
 void hew_harden_end(void);
 
-/* Reports a write to the first word of a free object. */
-void hew_harden_report_written(const void *object);
+/* Reports a write to the first word of a free object, which is about to leave.  Returns it. */
+void *hew_harden_report_written(void *object);
 
 HEW_INLINE uint64_t
 hew_harden_canary(const void *object)
@@ -93,30 +94,22 @@ hew_harden_mark_of_out(const void *object, unsigned code)
     return HEW_LIKELY(mark != NULL) && HEW_LIKELY(*mark == HEW_MARK_OUT) ? mark : NULL;
 }
 
-/* A region leaves for the program, with `check`. */
+/* A region whose mark is BACK leaves for the program, with canaries. */
 HEW_INLINE void *
-hew_harden_small_out(void *object, unsigned code)
+hew_harden_small_out(void *object, uint8_t *mark)
 {
-    uint8_t *mark = hew_mark_known((uintptr_t)object, code);
-    if (HEW_LIKELY(*mark == HEW_MARK_BACK) && HEW_LIKELY(hew_harden_canaries)) {
-        uint64_t word;
-        memcpy(&word, object, sizeof word);
-        if (HEW_UNLIKELY(word != hew_harden_canary(object))) {
-            hew_harden_report_written(object);
-        }
-        memset(object, 0, sizeof word); /* the key stays ours */
-    }
+    uint64_t word;
+    memcpy(&word, object, sizeof word);
+    memset(object, 0, sizeof word); /* the key stays ours */
     *mark = HEW_MARK_OUT;
-    return object;
+    return HEW_LIKELY(word == hew_harden_canary(object)) ? object : hew_harden_report_written(object);
 }
 
-/* The thread's cache, if small objects may take the short way. */
+/* The thread's cache, if small objects may take the short way.  The thread's front is NULL while the loader relocates. */
 HEW_INLINE struct hew_cache *
 hew_harden_short_cache(void)
 {
-    struct hew_cache *front = HEW_LIKELY(hew_harden_is_short) ? hew_cache_self : NULL;
-    struct hew_cache *cache = HEW_LIKELY(front != NULL) ? front->real : NULL;
-    return HEW_LIKELY(cache != NULL) && HEW_LIKELY(cache->live == NULL) ? cache : NULL;
+    return HEW_LIKELY(hew_cache_self != NULL) ? hew_cache_self->checked : NULL;
 }
 
 /* The short way of malloc with `check`: from the thread's magazine.  NULL: nothing has happened, take the slow path. */
@@ -125,7 +118,15 @@ hew_harden_take(unsigned code)
 {
     struct hew_cache *cache = hew_harden_short_cache();
     void *object = HEW_LIKELY(cache != NULL) ? hew_cache_pop(cache, code) : NULL;
-    return HEW_LIKELY(object != NULL) ? hew_harden_small_out(object, code) : NULL;
+    if (HEW_UNLIKELY(object == NULL)) {
+        return NULL;
+    }
+    uint8_t *mark = hew_mark_known((uintptr_t)object, code);
+    if (HEW_UNLIKELY(*mark != HEW_MARK_BACK)) {
+        *mark = HEW_MARK_OUT;
+        return object;
+    }
+    return hew_harden_small_out(object, mark);
 }
 
 /* The short way of free, likewise. */

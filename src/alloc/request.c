@@ -333,33 +333,9 @@ hew_request(const struct hew_source *source, size_t size, size_t alignment, bool
     return zero && object != NULL ? hew_bytes_zero(object, usable) : hew_fill_new(object, usable);
 }
 
-/* A small request of a thread without a cache, or behind a front, or with settings that fill memory. */
-static HEW_NOINLINE void *
-small_any(size_t size)
-{
-    struct hew_source source = hew_request_own();
-    if (hew_harden_is_full()) {
-        return hew_request(&source, size, 1, false);
-    }
-    unsigned code = hew_small_code(size); /* the very first call comes before the table is filled */
-    void *object = hew_request_class(&source, code, size);
-    return hew_fill_new(object, object == NULL ? 0 : hew_code_size(code));
-}
-
-/* A small request with hardening:check or full. */
-static HEW_NOINLINE void *
-small_marked(size_t size)
-{
-    void *object = hew_harden_take(hew_small_code(size));
-    return HEW_LIKELY(object != NULL) ? object : small_any(size);
-}
-
 void *
 hew_alloc_small(size_t size)
 {
-    if (hew_marks_wanted()) {
-        return small_marked(size);
-    }
     struct hew_cache *cache = hew_cache_self;
     unsigned code = hew_small_code(size);
     hew_size_class_ask(code, size);
@@ -372,7 +348,13 @@ hew_alloc_small(size_t size)
         struct hew_source source = {.own = cache, .cache = cache, .arena = cache->arena};
         return hew_request_finish(&source, code, size, object);
     }
-    return small_any(size);
+    struct hew_source source = hew_request_own();
+    if (hew_harden_is_full()) {
+        return hew_request(&source, size, 1, false);
+    }
+    code = hew_small_code(size); /* the very first call comes before the table is filled */
+    void *object = hew_request_class(&source, code, size);
+    return hew_fill_new(object, object == NULL ? 0 : hew_code_size(code));
 }
 
 void *

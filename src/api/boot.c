@@ -156,7 +156,7 @@ harden_birth(struct hew_cache *cache)
 {
     if (!hew_marks_wanted()) {
         hew_magazine_guard_begin(cache);
-    } else if (!hew_thread_front(cache)) {
+    } else if (!hew_harden_birth(cache)) {
         hew_thread_death(); /* no operation may go unchecked */
         return NULL;
     }

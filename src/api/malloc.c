@@ -7,6 +7,7 @@
  */
 #include "api/malloc.h"
 #include "alloc/alloc.h"
+#include "alloc/harden.h"
 #include "alloc/realloc.h"
 #include "api/boot.h"
 #include "base/options.h"
@@ -36,17 +37,26 @@ hew_out_of_memory(const char *function)
     return NULL;
 }
 
+static HEW_NOINLINE void *
+malloc_any(size_t size)
+{
+    void *object = hew_fast_take_large(size);
+    object = object != NULL ? object : hew_alloc_slow(size);
+    return HEW_LIKELY(object != NULL) ? object : hew_out_of_memory("malloc");
+}
+
+/* With hardening:check or full. */
+static HEW_NOINLINE void *
+malloc_marked(size_t size)
+{
+    void *object = size <= HEW_SMALL_MAX ? hew_harden_take(hew_small_code(size)) : NULL;
+    return HEW_LIKELY(object != NULL) ? object : malloc_any(size);
+}
+
 HEW_NOINLINE void *
 hew_malloc_slow(size_t size)
 {
-    void *object;
-    if (size <= HEW_SMALL_MAX) {
-        object = hew_alloc_small(size);
-    } else {
-        object = hew_fast_take_large(size);
-        object = object != NULL ? object : hew_alloc_large(size, false);
-    }
-    return HEW_LIKELY(object != NULL) ? object : hew_out_of_memory("malloc");
+    return hew_marks_wanted() ? malloc_marked(size) : malloc_any(size);
 }
 
 HEW_EXPORT void *

@@ -52,6 +52,8 @@ struct hew_cache {
     uint32_t ticks[HEW_CODES]; /* allocations left in this period */
     /* What follows is for slow paths. */
     struct hew_cache *real; /* itself; behind a front, the true cache; NULL in hew_cache_none and hew_cache_gone */
+    struct hew_cache
+        *checked; /* of a front with hardening:check: the true cache, if alloc/harden.h may use it; or NULL */
     struct hew_cache_class {
         void **base;        /* the array, NULL: the class has no magazine */
         uint64_t counted;   /* allocations when this period is over */
@@ -85,7 +87,7 @@ struct hew_cache {
     bool direct;      /* an explicit cache: no depot lies between it and the arenas */
     bool custom;      /* the thread has limits of its own */
     bool caching;     /* false: thread.tcache.enabled is off */
-    uint32_t apart;   /* with hardening:full: bytes of the thread's free objects outside the magazines */
+    size_t apart;     /* with hardening:full: bytes of the thread's free objects outside the magazines */
 };
 
 extern HEW_HIDDEN __thread struct hew_cache *hew_cache_self;

@@ -281,6 +281,7 @@ hew_thread_counters(struct hew_cache *cache)
         hew_meta_give(live, sizeof *live);
         return NULL;
     }
+    hew_cache_self->checked = NULL; /* that way counts nothing */
     live->allocated = hew_count_allocated(cache);
     live->freed = hew_count_freed(cache);
     cache->live = live;

@@ -4,7 +4,7 @@
  * hardening:check or full.  A cache does not change them, so a mark is right wherever a free region lies.
  *
  * The marks lie before the slab's bits, the first region's last, in hew's own memory, out of reach of the program's
- * writes.
+ * writes.  One more is for the beginning of the slab's tail, which is never out.
  *
  * Locks     none: the holder of the object writes its mark.  Two threads that free one object at the same moment may both
  *           see it out; the slab's bit then reports the second one.
@@ -43,8 +43,8 @@ hew_mark_known(uintptr_t address, unsigned code)
     return hew_mark_of(slab, (uint64_t)((unsigned __int128)(address - slab->address) * reciprocal >> 64));
 }
 
-/* The mark of the region that begins at `address`, where the map shows `code`, a small class.  NULL: none begins
- * there. */
+/* The mark of the region that begins at `address`, where the map shows `code`, a small class; or that of the slab's tail,
+ * where the tail begins.  NULL: neither. */
 HEW_INLINE uint8_t *
 hew_mark_at(uintptr_t address, unsigned code)
 {
@@ -53,9 +53,9 @@ hew_mark_at(uintptr_t address, unsigned code)
     if (HEW_UNLIKELY(slab == NULL) || HEW_UNLIKELY(slab->code != code)) {
         return NULL;
     }
-    uintptr_t offset = address - slab->address;
-    unsigned __int128 product = (unsigned __int128)offset * shape->reciprocal; /* see hew_slab_give() */
-    if (HEW_UNLIKELY(offset >= shape->bytes) || HEW_UNLIKELY((uint64_t)product >= shape->reciprocal)) {
+    unsigned __int128 product =
+        (unsigned __int128)(address - slab->address) * shape->reciprocal; /* see hew_slab_give() */
+    if (HEW_UNLIKELY((uint64_t)product >= shape->reciprocal)) {
         return NULL;
     }
     return hew_mark_of(slab, (uint64_t)(product >> 64));

@@ -19,7 +19,7 @@ words_of(const struct hew_extent *extent)
 HEW_INLINE size_t
 mark_bytes_of(const struct hew_extent *extent)
 {
-    return hew_marks_wanted() ? hew_bits_round_up(hew_slab_shape(extent)->regions, sizeof *extent->slab.bits) : 0;
+    return hew_marks_wanted() ? hew_bits_round_up(hew_slab_shape(extent)->regions + 1, sizeof *extent->slab.bits) : 0;
 }
 
 /* Memory for marks and bits.  NULL: there is none. */

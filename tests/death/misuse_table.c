@@ -4,6 +4,8 @@
  *
  *     misuse_table           the names of the misuses
  *     misuse_table NAME      does it, then allocates and frees objects of the size; prints what came of it
+ *
+ * An attack prints "found: " and what it has got instead.
  */
 #include <malloc.h>
 #include <pthread.h>
@@ -197,6 +199,98 @@ last_byte_after_free(size_t size)
     written_after_free(size, size - 1);
 }
 
+static void
+bytes_before(size_t size)
+{
+    char *others[16], *object = NULL;
+    for (unsigned i = 0; i < 16; i++) {
+        others[i] = take(size);
+        object = i == 8 ? others[i] : object;
+    }
+    memset((char *)opaque(object) - 16, 'o', 16);
+    for (unsigned i = 0; i < 16; i++) {
+        give(others[i]);
+    }
+}
+
+/* The program reads what it freed: an attack learns a secret, a mistake goes on with old data. */
+static void
+read_after_free(size_t size)
+{
+    char *object = take(size);
+    memset(opaque(object), 's', size);
+    give(object);
+    puts(((char *)opaque(object))[size / 2] == 's' ? "found: old contents" : "found: other contents");
+}
+
+/* What an attack needs that fills a freed object with data of its own: the place comes again at once, or soon. */
+static void
+same_place(size_t size)
+{
+    char *object = take(size);
+    give(object);
+    for (unsigned i = 0; i < 256; i++) {
+        char *other = take(size);
+        if (other == object) {
+            puts(i == 0 ? "found: by the next request" : "found: within 256 requests");
+            return;
+        }
+        give(other);
+    }
+    puts("found: not within 256 requests");
+}
+
+/* What an attack needs that writes beyond one object into another: where the next one lies. */
+static void
+distance_to_next(size_t size)
+{
+    enum { PAIRS = 2000, SPAN = 1 << 16 };
+    static bool seen[SPAN];
+    unsigned distances = 0, bits = 0;
+    uintptr_t before = (uintptr_t)malloc(size);
+    for (unsigned i = 0; i < PAIRS; i++) {
+        uintptr_t now = (uintptr_t)malloc(size);
+        size_t distance = (now - before) / 8 % SPAN;
+        distances += !seen[distance];
+        seen[distance] = true;
+        before = now;
+    }
+    while (distances >> (bits + 1) != 0) {
+        bits++;
+    }
+    printf("found: one of 2^%u or more\n", bits);
+}
+
+/* An overwritten list of free objects hands out memory of the attack's choice. */
+static void
+free_list_overwritten(size_t size)
+{
+    static char chosen[4096] __attribute__((aligned(4096)));
+    char *objects[8];
+    for (unsigned i = 0; i < 8; i++) {
+        objects[i] = take(size);
+    }
+    for (unsigned i = 0; i < 8; i++) {
+        give(objects[i]);
+    }
+    for (unsigned i = 0; i < 8; i++) {
+        char **link = opaque(objects[i]);
+        link[0] = link[1] = chosen + 1024;
+    }
+    for (unsigned i = 0; i < 1000; i++) {
+        char *object = opaque(malloc(size));
+        if (object >= chosen && object < chosen + sizeof chosen) {
+            puts("found: memory of its choice");
+            return;
+        }
+    }
+    puts("passed");
+    fflush(stdout);
+    for (unsigned i = 0; i < 20000; i++) {
+        give(take(size));
+    }
+}
+
 static const struct {
     const char *name;
     void (*run)(size_t size);
@@ -227,8 +321,17 @@ static const struct {
     {"write 16 bytes beyond, 64 bytes", bytes_beyond, 64},
     {"write a page beyond, 64 bytes", a_page_beyond, 64},
     {"write a page beyond, 300,000 bytes", a_page_beyond, LARGE},
+    {"write 16 bytes before, 64 bytes", bytes_before, 64},
     {"write to the first byte after free, 64 bytes", first_byte_after_free, 64},
     {"write to the last byte after free, 64 bytes", last_byte_after_free, 64},
+    {"write to the first byte after free, 300,000 bytes", first_byte_after_free, LARGE},
+    {"read after free, 64 bytes", read_after_free, 64},
+    {"read after free, 300,000 bytes", read_after_free, LARGE},
+    {"overwrite links of free objects, 64 bytes", free_list_overwritten, 64},
+    {"get the place of a freed object, 64 bytes", same_place, 64},
+    {"get the place of a freed object, 300,000 bytes", same_place, LARGE},
+    {"foretell the distance of two objects, 64 bytes", distance_to_next, 64},
+    {"foretell the distance of two objects, 1,000 bytes", distance_to_next, 1000},
 };
 enum { CASES = sizeof cases / sizeof cases[0] };
 

@@ -4,6 +4,7 @@
 
 #include "alloc/flags.h"
 #include "cache/count.h"
+#include "fakes/child.h"
 
 #include <string.h>
 
@@ -120,6 +121,68 @@ TEST(an_overflow_that_a_hook_received_leaves_the_object_allocated)
     CHECK_EQUAL(harden_reports, 1);
     layers_free(object);
     CHECK(harden_reports == 2 && strstr(harden_last, "double free") != NULL);
+}
+
+static volatile char *freed_large;
+
+static void
+read_it(void)
+{
+    _exit(freed_large[4096] & 0);
+}
+
+/* Both a large class, and an object without one. */
+TEST(a_free_large_object_waits_and_cannot_be_touched)
+{
+    harden_begin(HEW_HARDENING_FULL);
+    static const size_t sizes[] = {20480, (size_t)1 << 20};
+    struct hew_cache *cache = hew_cache_self->real;
+    for (unsigned s = 0; s < sizeof sizes / sizeof sizes[0]; s++) {
+        hew_harden_end(); /* none waits from before */
+        char *object = layers_malloc(sizes[s]);
+        memset(object, 1, sizes[s]);
+        uint64_t freed = hew_count_freed(cache);
+        size_t apart = hew_count_apart(cache);
+        layers_free(object);
+        if (hew_count_apart(cache) == apart) {
+            printf("# no fences before Linux 6.13\n");
+            return;
+        }
+        CHECK_EQUAL(hew_count_apart(cache) - apart, sizes[s]);
+        CHECK_EQUAL(hew_count_freed(cache) - freed, sizes[s]);
+        freed_large = object;
+        CHECK(child_run(read_it).status != 0);
+        layers_free(object);
+        CHECK(harden_reports == 1 && strstr(harden_last, "double free") != NULL);
+        harden_reports = 0;
+        for (unsigned i = 0; i < 63; i++) {
+            char *other = layers_malloc(sizes[s]);
+            CHECK(other != object);
+            layers_free(other);
+        }
+        CHECK_EQUAL(hew_count_freed(cache) - freed, 64 * sizes[s]);
+    }
+    hew_harden_end();
+    CHECK_EQUAL(hew_count_apart(cache), 0);
+    CHECK_EQUAL(harden_reports, 0);
+}
+
+/* A program that writes before an object meets the end of another one, or a free region. */
+TEST(a_write_before_an_object_is_reported_later)
+{
+    harden_begin(HEW_HARDENING_FULL);
+    void *objects[16];
+    for (unsigned i = 0; i < 16; i++) {
+        objects[i] = layers_malloc(64);
+    }
+    memset((char *)objects[8] - 16, 'o', 16);
+    for (unsigned i = 0; i < 16; i++) {
+        layers_free(objects[i]);
+    }
+    for (unsigned i = 0; i < 100000 && harden_reports == 0; i++) {
+        layers_free(layers_malloc(64));
+    }
+    CHECK(harden_reports != 0);
 }
 
 /* Without chance there would be a few distances. */

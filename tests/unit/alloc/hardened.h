@@ -30,7 +30,7 @@ harden_begin(unsigned level)
         CHECK(layers_boot());
         hew_fatal_set_hook(harden_hear);
         layers_free(layers_malloc(1)); /* gives the thread a cache */
-        CHECK(hew_thread_front(hew_cache_self->real));
+        CHECK(hew_harden_birth(hew_cache_self->real));
     }
     harden_reports = 0;
 }
