@@ -14,7 +14,7 @@
 #   hardened         simulator, models, fuzzers and programs at each level of hardening, longer than in CI; HARDENED_OPERATIONS=10000000
 #   soak             the benchmarks' programs under hew, again and again, with settings that move its limits; SOAK_ROUNDS=10
 #   attach-soak      hew attaches to busy Redis, Rust and Java on jemalloc, a thousand times each; ATTACHES=1000
-#   swap-soak        hew swaps eight busy programs, there and back; is killed at 500 random moments, then at each step; SWAPS=1000
+#   swap-soak        hew swaps nine busy programs, there and back, and goes on where it was; is killed at 500 random moments, then at each step; SWAPS=1000
 #   test-engines     hew export with Debian's prometheus and victoria-metrics, which are killed again and again; ENGINES_KILLS=10
 #   bench-fleet      a day of 500 to 4,000 simulated hosts in engines and the store: does hew fleet find what is planted?
 #                    FLEET_HOSTS=2000 FLEET_PAGE=docs/fleet.md; nightly-fleet: both of these, whole, into docs/fleet.md

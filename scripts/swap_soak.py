@@ -28,6 +28,7 @@ import re
 import statistics
 import subprocess
 import sys
+import textwrap
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -63,6 +64,7 @@ class Turn:
     said: str = ""
     busy: float = 0.0  # the load of the machine
     failure: str = ""
+    longest: float = 0.02  # seconds after which a stop was given up
 
 
 Results = dict[str, list[Turn]]
@@ -127,7 +129,7 @@ def change(turn: Turn, pid: int, library: Path, swaps: int) -> None:
 
 def take_turn(name: str, swaps: int, library: Path) -> Turn:
     """One start of a program."""
-    turn = Turn(revision_of(ROOT))
+    turn = Turn(revision_of(ROOT), longest=plans.LONGEST_STOP)
     try:
         if name == "kills":
             kills(swaps, library)
@@ -199,17 +201,29 @@ def page(results: Results) -> list[str]:
     turns = [turn for turns in results.values() for turn in turns]
     if not turns:
         return []
-    revisions = sorted({turn.revision for turn in turns})
+    revisions = ", ".join(sorted({f"`{turn.revision}`" for turn in turns}))
     busy = [turn.busy for turn in turns]
+    text = (
+        f"Measured: hew {version_of(ROOT)}, {revisions}, on a machine of {os.cpu_count()} processors with other work "
+        f"(load {min(busy):.0f} to {max(busy):.0f})."
+    )
+    patient = [turn for turn in turns if turn.longest > LIMIT / 1000 and turn.stops]
+    if patient:
+        count, most = sum(len(turn.stops) for turn in patient) // 2, max(turn.longest for turn in patient) * 1000
+        text += (
+            f" In {count:,} of the swaps there and back, a stop was given up after {most:.0f} ms: there "
+            "threads wait for a processor."
+        )
     lines = [
-        f"Measured: hew {version_of(ROOT)}, {', '.join(f'`{one}`' for one in revisions)}, on a machine of "
-        f"{os.cpu_count()} processors with other work (load {min(busy):.0f} to {max(busy):.0f}).",
+        *textwrap.wrap(text, 100, break_on_hyphens=False),
         "",
         *table(HEAD, [row(name, results[name]) for name in SUBJECTS if name in results]),
     ]
     if "kills" in results:
-        lines += ["", f"`hew` killed at {done_of(results['kills'])} random moments of a swap: every process went on "]
-        lines[-1] += "right, and was swapped again."
+        text = (
+            f"`hew` killed at {done_of(results['kills'])} random moments of a swap: every process went on right, and "
+        )
+        lines += ["", *textwrap.wrap(f"{text}was swapped again.", 100)]
     if "figures" in results:
         lines += ["", *table(FIGURES, json.loads(results["figures"][-1].said))]
     return lines

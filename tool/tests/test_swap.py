@@ -151,6 +151,20 @@ def test_descendants_are_swapped_too(programs: Programs, ours: Path, hew: HewRun
         assert output.split()[-1] == "0"
 
 
+def test_a_program_that_is_executed_has_the_old_allocator(programs: Programs, ours: Path) -> None:
+    words = f"echo ready; read line; exec {programs('two_pools')[0]}"
+    with waiting(["sh", "-c", words], {}) as shell:
+        maps = Path(f"/proc/{shell.pid}/maps")
+        swap(shell.pid, ours, timeout=LONG)
+        assert str(ours) in maps.read_text()
+        assert shell.stdin is not None
+        assert shell.stdout is not None
+        shell.stdin.write("\n")
+        shell.stdin.flush()
+        assert shell.stdout.readline() == "ready\n"
+        assert str(ours) not in maps.read_text()
+
+
 def test_a_service_is_the_processes_of_its_control_group(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     systemctl = tmp_path / "systemctl"
     systemctl.write_text('#!/bin/sh\n[ "$5" = busy ] && echo /system.slice/busy.service; exit 0\n')

@@ -37,6 +37,8 @@ class Crowd:
         self.options = options
         self.most = most
         self.only = only
+        self.within: float | None = None  # seconds from the first stop on in which all must have stopped
+        self.first = 0.0  # when the first had stopped
         self.seen: Callable[[int], None] = lambda _: None  # called for each thread when it has stopped
         self.until = math.inf  # the end of what they may
         self.held: dict[int, int] = {}
@@ -54,7 +56,8 @@ class Crowd:
                 return
 
     def stop(self, until: float) -> None:
-        """Stop all, also those that are born meanwhile. Refusal when one does not stop."""
+        """Stop all, also those that are born meanwhile. Refusal when one does not stop. With `within`, the first thread
+        alone has time `until` then: it may wait for a processor, and nothing stands still before."""
         if not self.began:
             self.began = time.monotonic()
             self.until = self.began + self.most
@@ -107,6 +110,7 @@ class Crowd:
             return
         thread, status = stop
         self.moving.discard(thread)
+        self.first = self.first or time.monotonic()
         if not os.WIFSTOPPED(status):  # it has ended
             self.held.pop(thread, None)
             return
@@ -144,7 +148,7 @@ class Crowd:
 
     def _await(self, until: float) -> None:
         while self.moving:
-            stop = kernel.next_stop(until)
+            stop = kernel.next_stop(until if self.within is None or not self.first else self.first + self.within)
             if stop is None:
                 slow = min(self.moving)
                 raise Refusal(f"its thread {slow} did not stop in time (state {_state(self.pid, slow)})", final=False)

@@ -25,6 +25,7 @@ from hew.sources.swap.chooser import Watch, candidates, is_able, stacks_of
 
 FIRST_WAIT, MOST_WAIT, GROWTH = 0.001, 0.1, 1.5  # seconds between two tries
 SETTLE = 5.0
+FIRST_STOP = 2.0  # seconds until the first thread has stopped: it may wait for a processor
 # Of the longest stop: until all threads must have stopped, and until the first byte is written.
 SHARE, SHARE_LATE = 0.75, 0.85
 
@@ -83,14 +84,15 @@ def carry_out(plan: dict[str, Any]) -> dict[str, Any]:
 def _stop(crowd: Crowd, longest: float) -> None:
     """Stop all, or refuse when they have not stopped in time for the rest: then they go on, and it is tried again."""
     crowd.seize()
-    crowd.stop(time.monotonic() + longest * SHARE)
+    crowd.within = longest * SHARE
+    crowd.stop(time.monotonic() + FIRST_STOP)
 
 
 def _let_go(crowd: Crowd, answer: dict[str, Any]) -> None:
     crowd.release()
     crowd.send_kept()
-    if crowd.began:
-        answer["stop"] = max(answer["stop"], (crowd.together or crowd.ended) - crowd.began)
+    if crowd.first:
+        answer["stop"] = max(answer["stop"], (crowd.together or crowd.ended) - crowd.first)
     crowd.settle(time.monotonic() + SETTLE)
     if crowd.moving:
         answer["left"] = True
@@ -166,7 +168,7 @@ def _switch(plan: dict[str, Any], memory: int, answer: dict[str, Any]) -> None:
         thread = watch.found(crowd)
         if thread is not None:
             raise Refusal(f"its thread {thread} stands in the first instructions of malloc", final=False)
-        if time.monotonic() > crowd.began + plan["longest"] * SHARE_LATE:
+        if time.monotonic() > crowd.first + plan["longest"] * SHARE_LATE:
             raise Refusal("its threads would stand still for too long", final=False)
         for address, data in writes:
             if os.pwrite(memory, data, address) != len(data):
