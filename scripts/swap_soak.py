@@ -201,15 +201,17 @@ def page(results: Results) -> list[str]:
     turns = [turn for turns in results.values() for turn in turns]
     if not turns:
         return []
-    revisions = ", ".join(sorted({f"`{turn.revision}`" for turn in turns}))
+    last = ([turn for name in SUBJECTS for turn in results.get(name, [])] or turns)[-1].revision
+    earlier = ", ".join(sorted({f"`{turn.revision}`" for turn in turns} - {f"`{last}`"}))
     busy = [turn.busy for turn in turns]
     text = (
-        f"Measured: hew {version_of(ROOT)}, {revisions}, on a machine of {os.cpu_count()} processors with other work "
-        f"(load {min(busy):.0f} to {max(busy):.0f})."
+        f"Measured: hew {version_of(ROOT)} at revision `{last}`. "
+        f"{f'Earlier turns at {earlier}. ' if earlier else ''}"
+        f"{os.cpu_count()} processors with other work (load {min(busy):.0f} to {max(busy):.0f})."
     )
-    patient = [turn for turn in turns if turn.longest > LIMIT / 1000 and turn.stops]
+    patient = [turn for turn in turns if turn.longest > LIMIT / 1000]
     if patient:
-        count, most = sum(len(turn.stops) for turn in patient) // 2, max(turn.longest for turn in patient) * 1000
+        count, most = done_of(patient), max(turn.longest for turn in patient) * 1000
         text += (
             f" In {count:,} of the swaps there and back, a stop was given up after {most:.0f} ms: there "
             "threads wait for a processor."

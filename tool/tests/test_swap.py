@@ -107,7 +107,7 @@ def test_one_command_swaps_and_trims_and_then_trims_alone(programs: Programs, ou
         words = ("swap", "--timeout", "60", "--trim", "--lib", str(ours), str(program.pid))
         first, second = hew(*words).stdout.splitlines(), hew(*words).stdout.splitlines()
         assert "is on hew" in first[0]
-        assert "of the old heap returned" in first[1]
+        assert "of the old heap returned" in first[2]
         assert "of the old heap returned" in second[0]
         assert hew("swap", "--back", "--timeout", "60", str(program.pid)).returncode == 0
 

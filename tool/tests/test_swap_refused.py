@@ -187,7 +187,7 @@ def test_a_copy_of_an_allocator_under_other_names_is_named_and_stays(
     with waiting([str(program)], {}) as child:
         done = hew("swap", "--timeout", "60", "--lib", str(ours), str(child.pid))
         assert (done.returncode, done.stderr) == (0, "")
-        first, second, last = done.stdout.splitlines()
+        first, _, second, last = done.stdout.splitlines()
         assert "is on hew (before: glibc" in first
         assert second == f"  not changed: jemalloc (my_malloc in {program}), which its callers go on using"
         assert "hew run" in last

@@ -16,7 +16,7 @@ from hew.model.swap import Counted, Drained, Swapped
 
 Done = Swapped | Drained | Counted
 COUNTED = 1.0  # seconds
-LASTS = "this lasts until a process executes a program or ends; hew run, or --service NAME --keep, starts it on hew"
+LASTS = "after an exec or a restart hew is gone; to keep it: hew run, or --service NAME --keep"
 
 
 @click.command("swap")
@@ -134,7 +134,7 @@ def _text(one: Done, back: bool) -> str:
         )
     where = f"back on {one.old}" if back else f"on hew (before: {one.old})"
     kept = "".join(f"\n  not changed: {copy}, which its callers go on using" for copy in one.kept)
-    load = f", the one that loaded hew for {one.load * 1000:.1f} ms" if one.loaded else ""
+    load = f"\n  the thread that loaded hew was held for {one.load * 1000:.1f} ms" if one.loaded else ""
     return f"process {one.pid} is {where}; its threads stood still for {one.stop * 1000:.1f} ms{load}{kept}"
 
 
