@@ -118,7 +118,7 @@ test-python:
 	@$(PYTHON) scripts/prepare.py test
 	@mkdir -p build; status=0; .venv/bin/ruff check --extend-per-file-ignores 'tests/scripts/*:S101' tool scripts tests/scripts tests/packages || status=1; \
 	  $(TYPES) > build/mypy.log 2>&1 & types=$$!; for tests in tool/tests tests/scripts; do \
-	  echo "pytest $$tests"; .venv/bin/pytest -q --numprocesses 4 --dist loadfile $(RERUNS) $$tests || status=1; done; \
+	  echo "pytest $$tests"; .venv/bin/pytest -q --numprocesses 6 --dist loadfile $(RERUNS) $$tests || status=1; done; \
 	  wait $$types || status=1; cat build/mypy.log; exit $$status
 
 # One job of some tenths of a second: 64 threads that make and free 3,000 objects at a time.  What the table needs comes first, the

@@ -8,7 +8,8 @@
  * So a constructor registers hew's handlers before all others, and they run closest to the fork itself.
  *
  * A process with one thread does nothing: no other thread can be in the middle of an operation, and the child continues
- * with what it inherits.
+ * with what it inherits.  The same holds for a thread that forks in a signal handler which interrupted it under a lock:
+ * it would wait for itself.  Its child should exec or end, as POSIX demands after such a fork.
  */
 #include "api/boot.h"
 #include "api/stats_due.h"
@@ -40,7 +41,6 @@ HEW_WEAK int __register_atfork(void (*before)(void), void (*parent)(void), void 
 extern HEW_WEAK char __libc_single_threaded;
 
 static _Atomic bool registered; /* by the constructor, or by an earlier malloc: one thread exists */
-static bool under_way;          /* a fork is in progress: written by the thread that closed the gate */
 
 typedef void (*mutex_action)(struct hew_mutex *mutex);
 
@@ -118,7 +118,6 @@ each_inner_mutex(mutex_action act)
 HEW_COLD static void
 become_single(void)
 {
-    under_way = false;
     hew_os_object_after_fork(true);
     hew_gate_after_fork();
     each_outer_mutex(begin_anew);
@@ -150,13 +149,12 @@ stop_others(void)
     hew_depot_settle(); /* the holder of a per-CPU cache's try-lock may take hew_meta_lock */
     settle_bins();
     each_inner_mutex(settle);
-    under_way = true;
 }
 
 static void
 before_fork(void)
 {
-    if (&__libc_single_threaded == NULL || !__libc_single_threaded) {
+    if (hew_gate_held == 0 && (&__libc_single_threaded == NULL || !__libc_single_threaded)) {
         stop_others();
     }
 }
@@ -164,8 +162,7 @@ before_fork(void)
 static void
 after_fork_in_parent(void)
 {
-    if (under_way) {
-        under_way = false;
+    if (hew_gate_is_mine()) {
         hew_gate_open();
         hew_os_object_after_fork(false);
     }
@@ -175,8 +172,10 @@ after_fork_in_parent(void)
 static void
 after_fork_in_child(void)
 {
-    if (under_way) {
+    if (hew_gate_is_mine()) {
         become_single();
+    } else {
+        hew_gate_forget();
     }
 }
 

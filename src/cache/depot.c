@@ -411,7 +411,7 @@ hew_depot_settle(void)
         struct depot *depot = depot_at(index);
         for (unsigned code = 1; depot != NULL && code <= HEW_CODE_CACHED_LAST; code++) {
             _Atomic uint32_t *held = &depot->ring[code].held;
-            while (hew_gate_held == 1 && atomic_load(held) != 0) {
+            while (atomic_load(held) != 0) {
                 hew_futex_wait(held, 1, 1);
             }
         }

@@ -16,14 +16,15 @@ bool
 hew_ring_hold(struct hew_ring *ring)
 {
     uint32_t none = 0; /* acquire: pairs with the release of hew_ring_let_go(); the rest of it is for the gate */
+    hew_gate_count(1);
     if (!atomic_compare_exchange_strong_explicit(&ring->held, &none, 1, memory_order_seq_cst, memory_order_relaxed)) {
+        hew_gate_count(-1);
         return false;
     }
-    if (hew_gate_is_closed() && hew_gate_held == 0) {
-        atomic_store_explicit(&ring->held, 0, memory_order_release);
+    if (hew_gate_is_closed() && hew_gate_held == 1) {
+        hew_ring_let_go(ring);
         return false;
     }
-    hew_gate_held++;
     return true;
 }
 
@@ -42,8 +43,8 @@ hew_ring_hold_or_wait(struct hew_ring *ring)
 void
 hew_ring_let_go(struct hew_ring *ring)
 {
-    hew_gate_held--;
     atomic_store_explicit(&ring->held, 0, memory_order_release);
+    hew_gate_count(-1);
 }
 
 static void

@@ -17,13 +17,13 @@ void
 hew_gate_close(void (*in_child)(void))
 {
     uint32_t open = 0;
+    hew_gate_count(1);
     while (!atomic_compare_exchange_strong(&hew_gate, &open, 1)) {
         hew_gate_await();
         open = 0;
     }
     closed_in = hew_syscall1(SYS_getpid, 0);
     when_in_child = in_child;
-    hew_gate_held++;
     atomic_store_explicit(&closer, &hew_gate_held, memory_order_relaxed);
 }
 
@@ -31,10 +31,10 @@ void
 hew_gate_open(void)
 {
     atomic_store_explicit(&closer, NULL, memory_order_relaxed);
-    hew_gate_held--;
     if (atomic_exchange(&hew_gate, 0) == 2) {
         hew_futex_wake(&hew_gate, INT32_MAX);
     }
+    hew_gate_count(-1);
 }
 
 HEW_COLD void
@@ -45,12 +45,17 @@ hew_gate_await(void)
     hew_futex_wait(&hew_gate, 2, 0);
 }
 
+bool
+hew_gate_is_mine(void)
+{
+    return atomic_load_explicit(&closer, memory_order_relaxed) == &hew_gate_held;
+}
+
 /* A handler that runs in the child before hew's would wait for threads that do not exist there. */
 HEW_COLD void
 hew_gate_look(void)
 {
-    if (atomic_load_explicit(&closer, memory_order_relaxed) == &hew_gate_held &&
-        hew_syscall1(SYS_getpid, 0) != closed_in) {
+    if (hew_gate_is_mine() && hew_syscall1(SYS_getpid, 0) != closed_in) {
         when_in_child();
     }
 }
@@ -58,7 +63,13 @@ hew_gate_look(void)
 void
 hew_gate_after_fork(void)
 {
+    hew_gate_forget();
+    hew_gate_count(-1);
+}
+
+void
+hew_gate_forget(void)
+{
     atomic_store_explicit(&closer, NULL, memory_order_relaxed);
     atomic_store(&hew_gate, 0);
-    hew_gate_held--;
 }

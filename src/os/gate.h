@@ -22,9 +22,19 @@
  * word and then reads the locks.  So one of the two sees the other. */
 extern HEW_HIDDEN _Atomic uint32_t hew_gate;
 
-/* The number of locks that the calling thread holds, including the closed gate.  Its address is the thread's token:
- * os/mutex.h. */
+/* The number of locks that the calling thread holds or is about to take, including the closed gate.  A lock counts from
+ * before it is taken until after it is free, so a signal handler that finds 0 has interrupted no holder.  Its address
+ * is the thread's token: os/mutex.h. */
 extern HEW_HIDDEN __thread uint32_t hew_gate_held;
+
+/* The compiler may not move the count past the lock. */
+HEW_INLINE void
+hew_gate_count(int change)
+{
+    atomic_signal_fence(memory_order_seq_cst);
+    hew_gate_held += (uint32_t)change;
+    atomic_signal_fence(memory_order_seq_cst);
+}
 
 HEW_INLINE bool
 hew_gate_is_closed(void)
@@ -43,7 +53,11 @@ void hew_gate_await(void);
 /* A thread that finds the gate closed calls this before it takes a lock or waits for one. */
 void hew_gate_look(void);
 
-/* Call in a fork's child, whose only thread closed the gate. */
+/* True if the calling thread has closed the gate. */
+bool hew_gate_is_mine(void);
+
+/* Call in a fork's child: the first if its only thread has closed the gate, the second if another one may have. */
 void hew_gate_after_fork(void);
+void hew_gate_forget(void);
 
 #endif

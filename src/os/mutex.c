@@ -50,7 +50,7 @@ hew_mutex_may_pass(struct hew_mutex *mutex)
 {
     hew_mutex_free(mutex);
     hew_gate_look();
-    if (hew_gate_held == 0) {
+    if (hew_gate_held == 1) {
         hew_gate_await();
         return false;
     }

@@ -65,7 +65,7 @@ _Static_assert(HEW_CHECK_LEVEL > 0 || sizeof(struct hew_mutex) == 72, "ranks cos
 void hew_mutex_lock_slow(struct hew_mutex *mutex, bool taken);
 void hew_mutex_wake(struct hew_mutex *mutex);
 
-/* Called with the lock held while the gate is closed.  True: the caller may continue.  False: the lock is free
+/* Called with the lock held and counted while the gate is closed.  True: the caller may continue.  False: the lock is free
  * again. */
 bool hew_mutex_may_pass(struct hew_mutex *mutex);
 
@@ -121,11 +121,11 @@ hew_mutex_lock(struct hew_mutex *mutex)
     if (HEW_CHECK_LEVEL > 0) {
         hew_mutex_before_lock(mutex);
     }
+    hew_gate_count(1);
     bool taken = hew_mutex_seize(mutex);
     if (HEW_UNLIKELY(!taken) || hew_gate_is_closed()) {
         hew_mutex_lock_slow(mutex, taken);
     }
-    hew_gate_held++;
     hew_mutex_note(mutex);
 }
 
@@ -133,13 +133,11 @@ hew_mutex_lock(struct hew_mutex *mutex)
 HEW_INLINE bool
 hew_mutex_try_lock(struct hew_mutex *mutex)
 {
-    if (!hew_mutex_seize(mutex)) {
+    hew_gate_count(1);
+    if (!hew_mutex_seize(mutex) || (HEW_UNLIKELY(hew_gate_is_closed()) && !hew_mutex_may_pass(mutex))) {
+        hew_gate_count(-1);
         return false;
     }
-    if (HEW_UNLIKELY(hew_gate_is_closed()) && !hew_mutex_may_pass(mutex)) {
-        return false;
-    }
-    hew_gate_held++;
     hew_mutex_note(mutex);
     return true;
 }
@@ -150,8 +148,8 @@ hew_mutex_unlock(struct hew_mutex *mutex)
     if (HEW_CHECK_LEVEL > 0) {
         hew_mutex_before_unlock(mutex);
     }
-    hew_gate_held--;
     hew_mutex_free(mutex);
+    hew_gate_count(-1);
 }
 
 /* Called by the thread that closed the gate, after the locks around this one are settled.  Returns when no thread holds

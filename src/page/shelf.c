@@ -30,7 +30,12 @@ static bool
 shelf_hold(struct hew_shelf_rank *rank)
 {
     uint32_t none = 0;
-    return atomic_compare_exchange_strong(&rank->held, &none, 1);
+    hew_gate_count(1);
+    if (HEW_LIKELY(atomic_compare_exchange_strong(&rank->held, &none, 1))) {
+        return true;
+    }
+    hew_gate_count(-1);
+    return false;
 }
 
 /* Waits by polling, and no thread wakes another: only a sweep waits, for about ten instructions of a thread that may be
@@ -48,6 +53,7 @@ shelf_let_go(struct hew_shelf_rank *rank)
 {
     HEW_ASSERT(1, atomic_load_explicit(&rank->held, memory_order_relaxed) == 1);
     atomic_store_explicit(&rank->held, 0, memory_order_release);
+    hew_gate_count(-1);
 }
 
 static struct hew_extent *

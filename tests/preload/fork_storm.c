@@ -220,6 +220,42 @@ TEST(several_threads_may_fork_at_the_same_time)
     }
 }
 
+static atomic_long forked_in_handler, failed_in_handler;
+
+static void
+fork_in_handler(int number)
+{
+    int before = errno, status = -1;
+    (void)number;
+    pid_t child = fork();
+    if (child == 0)
+        _exit(0);
+    while (child > 0 && waitpid(child, &status, 0) < 0 && errno == EINTR) {
+    }
+    failed_in_handler += child < 0 || status != 0;
+    forked_in_handler++;
+    errno = before;
+}
+
+/* A signal may come at any moment: under a lock of ours, too.  glibc's own malloc hangs here. */
+TEST(a_signal_handler_that_interrupts_malloc_may_fork)
+{
+    UNDER_TEST_HEW_ALONE();
+    pthread_t thread[ALLOCATORS];
+    long forks = under_test_setting("HEW_FORKS", 80);
+    struct sigaction action = {.sa_handler = fork_in_handler, .sa_flags = SA_RESTART};
+    CHECK_EQUAL(sigaction(SIGUSR1, &action, NULL), 0);
+    start_allocators(thread);
+    for (long i = 0; i < forks; i++) {
+        for (size_t t = 0; t < ALLOCATORS; t++)
+            CHECK_EQUAL(pthread_kill(thread[t], SIGUSR1), 0);
+        while (forked_in_handler < (i + 1) * ALLOCATORS)
+            allocate_for_a_while((uint64_t)i, 10);
+    }
+    stop_allocators(thread);
+    CHECK_EQUAL(failed_in_handler, 0);
+}
+
 TEST(vfork_and_exec_work_beside_busy_threads)
 {
     pthread_t thread[ALLOCATORS];
