@@ -21,7 +21,7 @@
 #pragma weak pthread_self
 
 #define FRAMES 512u
-#define LG_NAMES 10
+#define LG_NAMES 12
 #define NAME_BYTES 512 /* of a function's or a file's name */
 
 #define NO_FIELD UINT16_MAX

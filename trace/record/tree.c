@@ -18,8 +18,8 @@
 #define ROOM ((size_t)64 << 10)
 #define PER_BLOCK ((ROOM - sizeof(struct hew_trace_block)) / sizeof(struct hew_trace_node))
 #define BLOCKS (HEW_TRACE_NODES_MAX / PER_BLOCK)
-#define LG_SMALLEST 10
-#define LEVELS 9
+#define LG_SMALLEST 16
+#define LEVELS 6
 #define PROBES 8
 #define OBJECTS 512 /* recorded when first seen; more objects are recorded at the end of the process */
 
