@@ -45,6 +45,7 @@ BEFORE = 20.0  # seconds without us
 PAUSE = 0.02  # seconds between two attaches, at most
 GOAL = 0.020  # seconds
 PATIENCE = 600.0  # seconds until a program has ended, on a machine with too much to do
+LISTENS = 60.0  # seconds that a server may take to start
 MANIFEST = """[package]
 name = "soak"
 version = "0.0.0"
@@ -201,13 +202,14 @@ def soak_redis(count: int) -> Result:
 
 
 def await_port(port: int) -> None:
-    """Until the port answers."""
-    for _ in range(500):
+    """Waits until a process listens there."""
+    deadline = time.monotonic() + LISTENS
+    while time.monotonic() < deadline:
         with closing(socket.socket()) as one:
             if one.connect_ex(("127.0.0.1", port)) == 0:
                 return
         time.sleep(0.02)
-    raise HewError("redis-server does not listen")
+    raise HewError(f"no process listens on port {port}")
 
 
 def soak_server(pid: int, port: int, count: int) -> Result:

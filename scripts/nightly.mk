@@ -32,7 +32,7 @@
 #   tuning           the figures of docs/tuning.md: from statistics to a gain by hand; a minute or two
 #   python-lines     ten programs of PyPI: the share of bytes with a line of Python, beside memray; prints the table of docs/whole_run.md
 #   long-page        the page of a run of 10^9 operations: time to its first picture, memory; LONG_OPERATIONS=1000000000
-#   recorder-cost    CPU of a compiler, Python and Redis under hew record, heaptrack and memray; prints a table
+#   recorder-cost    CPU of four programs under hew record, heaptrack and memray; writes a table of docs/whole_run.md
 #   tool-output      what each command of the tool prints; writes docs/tool_output.md
 #   scaling          what a million pairs would cost on 1 to 192 processors, by the simulated machine
 PROGRAMS_ROUNDS ?= 5
@@ -188,10 +188,10 @@ long-page: release
 	@$(PYTHON) scripts/prepare.py test
 	.venv/bin/python scripts/long_page.py --operations $(LONG_OPERATIONS)
 
-# On a quiet machine, five to ten minutes, with memray and pylint brought into build/recorder-cost; needs heaptrack and redis.
+# On a quiet machine, half an hour, with memray and pylint brought into build/recorder-cost; needs heaptrack and redis.
 recorder-cost: release
 	@$(PYTHON) scripts/prepare.py test
-	.venv/bin/python scripts/recorder_cost.py
+	.venv/bin/python scripts/recorder_cost.py --page docs/whole_run.md
 
 # Two minutes: what each command of the tool prints of a Redis under load and of sqlite3.
 tool-output: release

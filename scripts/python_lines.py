@@ -18,7 +18,7 @@ import subprocess
 import sys
 import tempfile
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
@@ -140,6 +140,15 @@ def _plain(place: str) -> str:
     return f"{file}:{function.rpartition('.')[2]}:{line}"
 
 
+def environment(folder: Path, packages: Sequence[str]) -> Path:
+    """The Python of a virtual environment with these packages, which is made if it is not there."""
+    python = folder / "bin" / "python"
+    if not python.exists():
+        subprocess.run([sys.executable, "-m", "venv", folder], check=True)
+        subprocess.run([python, "-m", "pip", "install", "-q", *packages], check=True)
+    return python
+
+
 def measured(python: Path) -> Iterator[str]:
     """A row for each program."""
     yield "| program | hew, of all bytes | hew, after the start | memray | same of the ten largest places |"
@@ -159,11 +168,7 @@ def main() -> int:
     """Brings what is needed, and prints the table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--environment", type=Path, default=ROOT / "build" / "python-lines")
-    environment = parser.parse_args().environment
-    python = environment / "bin" / "python"
-    if not python.exists():
-        subprocess.run([sys.executable, "-m", "venv", environment], check=True)
-        subprocess.run([python, "-m", "pip", "install", "-q", *PACKAGES], check=True)
+    python = environment(parser.parse_args().environment, PACKAGES)
     os.environ.pop("PYTHONMALLOC", None)
     for row in measured(python):
         print(row, flush=True)
