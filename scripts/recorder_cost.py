@@ -188,7 +188,12 @@ def fill(found: dict[str, Any], make: Callable[[Path], Command], save: Callable[
             with tempfile.TemporaryDirectory(dir=outer) as folder:
                 before = recorders(Path(folder), command.python)[recorder]
                 words = command.words[1:] if recorder.startswith("memray") else command.words
-                used = cost([*before, *words], command.port)
+                try:
+                    used = cost([*before, *words], command.port)
+                except RuntimeError as error:
+                    print(error, file=sys.stderr)
+                    found[recorder] = None
+                    continue
                 found[recorder] = [*used, sum(file.stat().st_size for file in Path(folder).iterdir())]
                 if recorder == ALL:
                     show = [*HEW, "profile", "--json", "--rows", "1", Path(folder) / "trace"]
@@ -206,8 +211,10 @@ def rows(name: str, rounds: list[dict[str, Any]]) -> Iterator[list[str]]:
     """The medians of a program's rounds, a row for each recorder."""
     allocations = statistics.median(one["allocations"] for one in rounds)
     plain = statistics.median(one["plain"][0] for one in rounds)
-    for recorder in rounds[0]:
-        if recorder != "allocations":
+    for recorder in [one for one in rounds[0] if one != "allocations"]:
+        if None in [one[recorder] for one in rounds]:
+            yield [f"{name}, {allocations / 1e6:.2f} million", recorder, "failed", "", "", ""]
+        else:
             columns = zip(*(one[recorder] for one in rounds), strict=True)
             seconds, memory, size = (statistics.median(column) for column in columns)
             cells = (f"{seconds:.2f}", f"{seconds / plain:.2f}", f"{memory:.0f}", f"{size / 1024:,.0f}" if size else "")
