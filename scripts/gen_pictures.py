@@ -50,6 +50,33 @@ SQL = (
     "x<100000) insert into t select x, hex(x*x) from c; create index i on t(b); select count(*) from t;"
 )
 
+PYTHON = """
+def read(count):
+    return [str(number) * 10 for number in range(count)]
+
+def count(lines):
+    return {line: len(line) for line in lines}
+
+lines = read(200000)
+table = count(lines)
+"""
+# Each thread keeps what it has allocated.
+THREADS = """
+#define _GNU_SOURCE
+#include <pthread.h>
+#include <stdlib.h>
+static void *volatile last;
+__attribute__((noinline)) static void take(int count) { while (count-- > 0) last = malloc(1000); }
+static void *run(void *name) { pthread_setname_np(pthread_self(), name); take(3000); return NULL; }
+int main(void) {
+    char *names[] = {"reader", "parser", "writer"};
+    pthread_t threads[3];
+    for (int i = 0; i < 3; i++) pthread_create(&threads[i], NULL, run, names[i]);
+    for (int i = 0; i < 3; i++) pthread_join(threads[i], NULL);
+    take(500);
+}
+"""
+
 
 class Session:
     """Commands for one picture: what is run unseen before them, and the lines that are shown of each."""
@@ -59,6 +86,13 @@ class Session:
 
 
 ON_HEW = f"hew run --conf prof:true,lg_prof_sample:12 -- {REDIS} & PID=$!; sleep 1; {LOAD}"
+FILES = {"twice.c": TWICE, "job.sql": SQL, "job.py": PYTHON, "threads.c": THREADS}
+C = "cc -O1 -fno-builtin -pthread -o"
+RECORDED = f"{C} job programs/whole.c; hew record --stacks all -o job.trace -- ./job"
+CHANGED = f"sed '/i < 1000;/s/1000/3000/' programs/whole.c > new.c; {C} new new.c"
+OTHER = f"{CHANGED}; hew record --stacks all -o new.trace -- ./new"
+LOST = f"{C} job programs/lost.c; hew record --stacks all -o job.trace -- ./job"
+BY_THREAD = f"{C} job threads.c; hew record --stacks all -o job.trace -- ./job"
 SESSIONS = {
     "hardening": Session("LD_PRELOAD=$HEW ./twice", "MALLOC_CONF=hardening:check LD_PRELOAD=$HEW ./twice",
                          before="cc -O0 -o twice twice.c"),
@@ -67,6 +101,19 @@ SESSIONS = {
                        before=ON_HEW),
     "doctor": Session("hew doctor $PID", before="hew run -- sleep 30 & PID=$!; sleep 2"),
     "heap_profile": Session("hew profile $PID 2>/dev/null", before=ON_HEW, most=16),
+    "run_reachable": Session("hew profile --leaks --cum --rows 10 job.trace", before=LOST),
+    "run_count": Session("hew profile --count --rows 4 job.trace", before=RECORDED),
+    "run_at": Session("hew profile --at 0.01 --rows 3 job.trace", "hew profile --between 0 1 --rows 3 job.trace",
+                      before=RECORDED),
+    "run_sizes": Session("hew profile --sizes job.trace", before=RECORDED, most=40),
+    "run_diff": Session("hew profile --leaks --diff job.trace --rows 3 new.trace", before=f"{RECORDED}; {OTHER}"),
+    "run_forms": Session("hew profile --leaks --collapsed job.trace", "hew profile --pprof job.pb.gz job.trace",
+                         "hew profile --json --rows 1 job.trace | head -n 12", before=RECORDED),
+    "run_threads": Session("hew profile --leaks --by thread --collapsed job.trace", before=BY_THREAD),
+    "run_python": Session("hew record --stacks all -o py.trace -- python3 job.py", "hew profile --rows 5 py.trace"),
+    "run_running": Session("hew record --stacks all --seconds 2 -o redis.trace $PID",
+                           "hew profile --rows 6 redis.trace", before=f"{ON_HEW}; {LOAD} &"),
+    "run_replay": Session("hew replay job.trace 2>/dev/null", before=RECORDED, most=60),
     "cut": Session("hew record -o job.trace -- sqlite3 :memory: < job.sql", "hew cut --save job.conf job.trace"),
 }  # fmt: skip
 
@@ -114,8 +161,9 @@ def main(arguments: list[str] | None = None) -> int:
         with tempfile.TemporaryDirectory() as path:
             folder = Path(path)
             (folder / "libhew.so").symlink_to(ROOT / "build/release/libhew.so")
-            (folder / "twice.c").write_text(TWICE)
-            (folder / "job.sql").write_text(SQL)
+            (folder / "programs").symlink_to(ROOT / "tool/tests/programs")
+            for file, text in FILES.items():
+                (folder / file).write_text(text)
             began = time.monotonic()
             (PICTURES / f"{name}.svg").write_text(draw(name, folder), encoding="utf-8")
             print(f"gen_pictures: docs/img/{name}.svg in {time.monotonic() - began:.0f} s")

@@ -331,3 +331,19 @@ def test_the_figures_are_those_of_heaptrack(hew: HewRunner, compiler: str, tmp_p
     said = subprocess.run(["heaptrack_print", str(file)], check=True, capture_output=True, text=True).stdout
     assert f"peak heap memory consumption: {found['run']['peak']['bytes'] / 1e6:.2f}M" in said
     assert f"total memory leaked: {flat(found, 'inuse_space')['leaks_here'] / 1e3:.2f}K" in said
+
+
+@pytest.mark.skipif(shutil.which("valgrind") is None, reason="valgrind is not here")
+def test_the_peak_is_that_of_massif(hew: HewRunner, run: tuple[Path, Any], programs: Programs, tmp_path: Path) -> None:
+    """By function as well: massif has the stacks of its exact peak."""
+    trace, _ = run
+    exact = ("--peak-inaccuracy=0", "--threshold=0", "--heap-admin=0")
+    words = ["valgrind", "--tool=massif", *exact, f"--massif-out-file={tmp_path / 'm'}", *programs("whole")]
+    subprocess.run(words, check=True, capture_output=True)
+    (peak,) = re.findall(r"mem_heap_B=(\d+)\n(?:.*\n){2}heap_tree=peak\n((?: *n.*\n)*)", (tmp_path / "m").read_text())
+    found = profiled(hew, str(trace))
+    assert int(peak[0]) == found["run"]["peak"]["bytes"]
+    by_function = dict.fromkeys(("fill_cache", "peak_here"), 0)
+    for size, name in re.findall(r"^ n\d+: (\d+) 0x\w+: (\w+) ", peak[1], re.MULTILINE):
+        by_function[name] += int(size)
+    assert by_function == flat(found, "inuse_space")
