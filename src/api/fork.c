@@ -174,7 +174,7 @@ after_fork_in_child(void)
 {
     if (hew_gate_is_mine()) {
         become_single();
-    } else {
+    } else if (hew_gate_is_closed()) { /* by a thread that is not here */
         hew_gate_forget();
     }
 }
