@@ -10,7 +10,6 @@ Three minutes on a quiet machine; a program that is not installed is named and l
 """
 
 import argparse
-import math
 import os
 import shutil
 import statistics
@@ -23,6 +22,7 @@ from pathlib import Path
 
 from generated import ROOT, section_of, table
 from pages import misuse
+from program_figures import geometric
 
 SECTION = section_of("scripts/gen_hardening.py", "figures")
 
@@ -132,11 +132,6 @@ def ratios(costs: Mapping[str, Sequence[Cost]], column: str) -> tuple[float, flo
     )
 
 
-def mean(pairs: Sequence[tuple[float, float]], part: int) -> float:
-    """The geometric one, of CPU or memory."""
-    return math.exp(statistics.fmean(math.log(pair[part]) for pair in pairs))
-
-
 def figures(costs: Mapping[str, Mapping[str, Sequence[Cost]]], columns: Sequence[str]) -> list[str]:
     """The table."""
     others = columns[1:]
@@ -150,7 +145,9 @@ def figures(costs: Mapping[str, Mapping[str, Sequence[Cost]]], columns: Sequence
             all_ratios[column].append(pair)
             cells.append(f"{pair[0]:.2f}, {pair[1]:.2f}")
         rows.append(cells)
-    means = [", ".join(f"{mean(all_ratios[column], part):.2f}" for part in (0, 1)) for column in others]
+    means = [
+        ", ".join(f"{geometric(pair[part] for pair in all_ratios[column]):.2f}" for part in (0, 1)) for column in others
+    ]
     return table(["CPU, memory", "off", *others], [*rows, ["geometric mean", "", *means]])
 
 
