@@ -3,8 +3,6 @@
 
 import mmap
 import os
-import struct
-from collections.abc import Iterator
 from dataclasses import field
 from functools import cached_property
 from pathlib import Path
@@ -17,10 +15,7 @@ from hew.sources.code import MALFORMED, Symbols, open_code, read_symbols
 
 RESTORERS = (b"\x48\xc7\xc0\x0f\x00\x00\x00\x0f\x05", b"\xb8\x0f\x00\x00\x00\x0f\x05")  # rt_sigreturn
 SANITIZERS = (b"__asan_init", b"__tsan_init", b"__msan_init", b"__hwasan_init", b"__lsan_init")
-HEADERS = struct.Struct("<QQ4xHHH")  # of the header: e_phoff, e_shoff, e_ehsize, e_phentsize, e_phnum
-HEADERS_AT = 32
-SEGMENT = struct.Struct("<IIQQQQ")  # type, flags, offset, address, address in memory, bytes in the file
-LOADED, EXECUTABLE = 1, 1
+EXECUTABLE = 1  # PF_X
 MOST_KEPT = 512  # files
 
 
@@ -51,7 +46,7 @@ class Contents:
         """Where handlers of signals return to."""
         found = []
         with self._mapped() as data:
-            for offset, address, size, flags in _segments(data):
+            for offset, address, size, flags in self._segments:
                 for code in RESTORERS if flags & EXECUTABLE else ():
                     at = data.find(code, offset, offset + size)
                     while at >= 0:
@@ -72,7 +67,7 @@ class Contents:
         if (address, size) not in self._bytes:
             with self._mapped() as data:
                 places = (
-                    offset + address - at for offset, at, length, _ in _segments(data) if at <= address < at + length
+                    offset + address - at for offset, at, length, _ in self._segments if at <= address < at + length
                 )
                 place = next(places, None)
                 self._bytes[address, size] = b"" if place is None else data[place : place + size]
@@ -83,6 +78,13 @@ class Contents:
         """Whether one is linked into it."""
         with self._mapped() as data:
             return any(data.find(b"\0" + name + b"\0") >= 0 for name in SANITIZERS)
+
+    @cached_property
+    def _segments(self) -> list[tuple[int, int, int, int]]:
+        """Where in the file, at which address, how long, and with which rights each part is that a process maps."""
+        with open_code(self.file) as opened:
+            parts = ELFFile(opened).iter_segments("PT_LOAD")
+            return [(one["p_offset"], one["p_vaddr"], one["p_filesz"], one["p_flags"]) for one in parts]
 
     def _mapped(self) -> mmap.mmap:
         with open_code(self.file) as opened:
@@ -102,12 +104,3 @@ def contents(file: Path, shown: Path) -> Contents:
         _kept[which] = Contents(file, shown)
     _kept[which].file = file
     return _kept[which]
-
-
-def _segments(data: mmap.mmap) -> Iterator[tuple[int, int, int, int]]:
-    """Where in the file, at which address, how long, and with which rights each part is that a process maps."""
-    start, _, _, size, count = HEADERS.unpack_from(data, HEADERS_AT)
-    for number in range(count):
-        kind, flags, offset, address, _, length = SEGMENT.unpack_from(data, start + number * size)
-        if kind == LOADED:
-            yield offset, address, length, flags
