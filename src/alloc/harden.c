@@ -310,9 +310,8 @@ release_oldest_closed(struct kept *own, struct hew_cache *cache)
     own->closed--;
     cache->apart -= extent->large.usable;
     if (HEW_UNLIKELY(!hew_os_unfence((void *)extent->address, pages_of(extent)))) {
-        return; /* it waits for ever */
-    }
-    if (extent->code == HEW_CODE_SLOW) {
+        hew_large_discard(extent);
+    } else if (extent->code == HEW_CODE_SLOW) {
         extent->large.back = false;
         hew_large_give_back(extent);
     } else {

@@ -252,6 +252,12 @@ hew_large_give_back(struct hew_extent *extent)
     }
 }
 
+void
+hew_large_discard(struct hew_extent *extent)
+{
+    hew_page_discard(take_back(extent)->pages.heap, extent);
+}
+
 /* Keeps them for the next requests of their class. */
 static bool
 keep_some(struct hew_arena *arena, struct hew_extent *const *extents, unsigned count)

@@ -101,6 +101,9 @@ hew_large_show(void *object, unsigned code)
 /* Frees it to the page heap. */
 void hew_large_give_back(struct hew_extent *extent);
 
+/* Frees it, and unmaps its pages, which are no longer accessible. */
+void hew_large_discard(struct hew_extent *extent);
+
 /* Frees it to the page heap, after its pages have moved to another object. */
 void hew_large_give_empty(struct hew_extent *extent);
 

@@ -306,29 +306,22 @@ set_purger(bool on)
     return before;
 }
 
-/* Bytes of objects that hardening:sample has put between guards, which no statistics count. */
+/* Bytes that statistics count for the program's objects: none of those that hardening:sample has put between guards, and
+ * of small ones the whole region.  With hardening:full an object's usable size is the one that was asked for. */
 static size_t
-bytes_between_guards(void)
+bytes_counted(void)
 {
-    size_t bytes = 0;
-    for (unsigned i = 0; i < OBJECTS_MOST; i++) {
-        uintptr_t address = (uintptr_t)objects[i].address;
-        bytes +=
-            !objects[i].pooled && address - hew_guard_base < hew_guard_end - hew_guard_base ? objects[i].usable : 0;
-    }
-    return bytes;
-}
-
-/* Bytes of small objects that the library counts, but gives to nobody: with hardening:full the usable size is the one
- * that was asked for. */
-static size_t
-bytes_behind_objects(void)
-{
-    size_t bytes = 0;
+    size_t bytes = objects_bytes;
     for (unsigned i = 0; i < OBJECTS_MOST; i++) {
         const struct object *object = &objects[i];
-        const struct hew_extent *extent =
-            object->address == NULL || object->pooled ? NULL : hew_utilization_holder(object->address);
+        if (object->address == NULL || object->pooled) {
+            continue;
+        }
+        if ((uintptr_t)object->address - hew_guard_base < hew_guard_end - hew_guard_base) {
+            bytes -= object->usable;
+            continue;
+        }
+        const struct hew_extent *extent = hew_utilization_holder(object->address);
         if (extent != NULL && extent->code <= HEW_CODE_SMALL_LAST) {
             bytes += hew_code_size(extent->code) - object->usable;
         }
@@ -345,7 +338,7 @@ compare_statistics(void)
         return; /* no memory for it */
     }
     size_t allocated = number_of("stats.allocated", 0), cached = number_of("stats.arenas.%d.tcache_bytes", ALL);
-    size_t held = objects_bytes + bytes_behind_objects() - bytes_between_guards();
+    size_t held = bytes_counted();
     size_t pools = program_habits.pools && allocated - cached > held ? allocated - cached - held : 0;
     if (allocated - cached - pools != held) { /* a set's memory counts as a whole */
         machine_finding("statistics: %zu bytes are allocated, %zu of them cached; the program holds %zu", allocated,

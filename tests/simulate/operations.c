@@ -180,7 +180,7 @@ new_size(const struct object *object)
     case 1:
         return object->size + 1 + machine_below(object->size / 2 + 100);
     case 2:
-        return 1 + machine_below(object->usable);
+        return 1 + machine_below(object->usable + 1); /* with hardening:full, malloc(0) has none */
     default:
         return object->usable + 1 + machine_below(8192);
     }
