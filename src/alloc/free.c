@@ -187,8 +187,9 @@ free_unclassed(const char *function, void *object)
 
 /* Frees with hardening:check or full. */
 static HEW_NOINLINE void
-free_marked(const char *function, void *object, unsigned code)
+free_marked(const char *function, void *object)
 {
+    unsigned code = hew_map_code((uintptr_t)object);
     if (HEW_UNLIKELY(!hew_harden_give(object, code))) {
         free_any(function, object, code);
     }
@@ -197,11 +198,11 @@ free_marked(const char *function, void *object, unsigned code)
 void
 hew_alloc_free(const char *function, void *object)
 {
-    unsigned code = hew_map_code((uintptr_t)object); /* of NULL: HEW_CODE_NONE */
     if (hew_marks_wanted()) {
-        free_marked(function, object, code);
+        free_marked(function, object);
         return;
     }
+    unsigned code = hew_map_code((uintptr_t)object); /* of NULL: HEW_CODE_NONE */
     if (code == HEW_CODE_SLOW) {
         free_unclassed(function, object);
         return;

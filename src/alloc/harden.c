@@ -43,6 +43,9 @@ static bool canaries; /* junk and zero write to free objects, and so exclude the
 void
 hew_harden_boot(void)
 {
+    if (hew_cache_self == NULL) { /* while the loader relocates; hew_harden_take() and hew_harden_give() read it */
+        hew_cache_self = &hew_cache_none;
+    }
     hew_harden_key = hew_os_random_seed() | 1;
     if (hew_harden_is_full()) { /* free objects are zeros, and all new ones */
         hew_options.zero = false;
@@ -121,7 +124,7 @@ fill_pool(struct kept *own, struct hew_arena *arena, unsigned code)
         count += got;
     } while (got != 0 && count < wanted);
     for (unsigned i = 0; i < count; i++) {
-        make_zero(own->pool[code][i], hew_mark_known((uintptr_t)own->pool[code][i], code), code);
+        make_zero(own->pool[code][i], hew_mark_known((uintptr_t)own->pool[code][i]), code);
     }
     own->count[code] = count;
     hew_cache_self->real->apart += count * hew_code_size(code);
@@ -156,7 +159,7 @@ word_of(const void *object, unsigned code)
 static void *
 full_out(void *object, unsigned code, size_t size)
 {
-    uint8_t *mark = hew_mark_known((uintptr_t)object, code);
+    uint8_t *mark = hew_mark_known((uintptr_t)object);
     if (*mark == HEW_MARK_BACK && HEW_UNLIKELY(!all_zero(object, hew_code_size(code)))) {
         hew_misuse(HEW_FATAL_written, "malloc", (uintptr_t)object, "the program wrote to it after that");
         *mark = HEW_MARK_NEW;
@@ -206,7 +209,7 @@ hew_harden_out(struct hew_arena *arena, void *object, size_t size)
     if (hew_harden_is_full()) {
         return full_out(choose(arena, object, code), code, size);
     }
-    uint8_t *mark = hew_mark_known((uintptr_t)object, code);
+    uint8_t *mark = hew_mark_known((uintptr_t)object);
     if (*mark == HEW_MARK_BACK && canaries) {
         return hew_harden_small_out(object, mark);
     }
@@ -235,7 +238,7 @@ large_back(const char *function, void *object, unsigned code)
 static bool
 small_back(const char *function, void *object, unsigned code)
 {
-    uint8_t *mark = hew_harden_mark_of_out(object, code);
+    uint8_t *mark = hew_harden_mark_of_out(object);
     if (mark == NULL) {
         hew_describe_bad_pointer(function, (uintptr_t)object);
         return false;
@@ -402,7 +405,7 @@ hew_harden_usable(const char *function, const void *object, size_t usable)
     unsigned code = hew_map_code(address);
     bool small = code - 1 < HEW_CODE_SMALL_LAST, out = true;
     if (small) {
-        const uint8_t *mark = hew_mark_at(address, code);
+        const uint8_t *mark = hew_mark_at(address);
         if (mark == NULL) {
             hew_describe_and_end(function, address);
         }

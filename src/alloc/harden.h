@@ -45,7 +45,7 @@ hew_harden_extra(size_t size)
 /* Written at boot. */
 extern HEW_HIDDEN uint64_t hew_harden_key; /* of the canaries */
 
-/* Draws the key of the canaries.  Called at boot, after the settings were read. */
+/* Draws the key of the canaries, and prepares the calling thread.  Called at boot, after the settings were read. */
 void hew_harden_boot(void);
 
 /* The calling thread, which has got `cache`, is checked from now on.  False without memory. */
@@ -70,7 +70,7 @@ size_t hew_harden_usable(const char *function, const void *object, size_t usable
 void hew_harden_end(void);
 
 /* Reports a write to the first word of a free object, which is about to leave.  Returns it. */
-void *hew_harden_report_written(void *object);
+void *hew_harden_report_written(void *object) __attribute__((returns_nonnull));
 
 HEW_INLINE uint64_t
 hew_harden_canary(const void *object)
@@ -85,12 +85,11 @@ hew_harden_write_canary(void *object)
     memcpy(object, &word, sizeof word);
 }
 
-/* The mark of an object that comes back; `code` is what the map shows, a small class.  NULL: it is not out, or none
- * begins there. */
+/* The mark of an object that comes back, where the map shows a small class.  NULL: it is not out, or none begins there. */
 HEW_INLINE uint8_t *
-hew_harden_mark_of_out(const void *object, unsigned code)
+hew_harden_mark_of_out(const void *object)
 {
-    uint8_t *mark = hew_mark_at((uintptr_t)object, code);
+    uint8_t *mark = hew_mark_at((uintptr_t)object);
     return HEW_LIKELY(mark != NULL) && HEW_LIKELY(*mark == HEW_MARK_OUT) ? mark : NULL;
 }
 
@@ -105,23 +104,16 @@ hew_harden_small_out(void *object, uint8_t *mark)
     return HEW_LIKELY(word == hew_harden_canary(object)) ? object : hew_harden_report_written(object);
 }
 
-/* The thread's cache, if small objects may take the short way.  The thread's front is NULL while the loader relocates. */
-HEW_INLINE struct hew_cache *
-hew_harden_short_cache(void)
-{
-    return HEW_LIKELY(hew_cache_self != NULL) ? hew_cache_self->checked : NULL;
-}
-
 /* The short way of malloc with `check`: from the thread's magazine.  NULL: nothing has happened, take the slow path. */
 HEW_INLINE void *
 hew_harden_take(unsigned code)
 {
-    struct hew_cache *cache = hew_harden_short_cache();
+    struct hew_cache *cache = hew_cache_self->checked;
     void *object = HEW_LIKELY(cache != NULL) ? hew_cache_pop(cache, code) : NULL;
     if (HEW_UNLIKELY(object == NULL)) {
         return NULL;
     }
-    uint8_t *mark = hew_mark_known((uintptr_t)object, code);
+    uint8_t *mark = hew_mark_known((uintptr_t)object);
     if (HEW_UNLIKELY(*mark != HEW_MARK_BACK)) {
         *mark = HEW_MARK_OUT;
         return object;
@@ -133,14 +125,19 @@ hew_harden_take(unsigned code)
 HEW_INLINE bool
 hew_harden_give(void *object, unsigned code)
 {
-    struct hew_cache *cache = HEW_LIKELY(code - 1 < HEW_CODE_SMALL_LAST) ? hew_harden_short_cache() : NULL;
-    uint8_t *mark = HEW_LIKELY(cache != NULL) ? hew_harden_mark_of_out(object, code) : NULL;
-    if (HEW_UNLIKELY(mark == NULL) || HEW_UNLIKELY(cache->top[code] >= cache->limit[code])) {
+    struct hew_cache *cache = HEW_LIKELY(code - 1 < HEW_CODE_SMALL_LAST) ? hew_cache_self->checked : NULL;
+    uint8_t *mark = HEW_LIKELY(cache != NULL) ? hew_harden_mark_of_out(object) : NULL;
+    if (HEW_UNLIKELY(mark == NULL)) {
+        return false;
+    }
+    void **top = cache->top[code];
+    if (HEW_UNLIKELY(top >= cache->limit[code])) {
         return false;
     }
     hew_harden_write_canary(object);
     *mark = HEW_MARK_BACK;
-    *cache->top[code]++ = object;
+    *top = object;
+    cache->top[code] = top + 1;
     return true;
 }
 

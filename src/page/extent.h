@@ -80,7 +80,13 @@ struct hew_extent {
     bool data_segment : 1; /* from sbrk: cannot be unmapped or moved */
     bool decommitted : 1;  /* free, in a heap with hooks: the hooks must commit it before use */
     bool huge;             /* a part of it may ask for huge pages, by the heap's own choice */
-    uint64_t inline_bits[HEW_EXTENT_WORDS];
+    union {
+        uint64_t inline_bits[HEW_EXTENT_WORDS];
+        struct { /* of a slab with marks, whose bits are elsewhere: slab/mark.h */
+            uint64_t reciprocal; /* that of its shape */
+            uint8_t *first;      /* the first region's mark */
+        } marks;
+    };
 };
 
 _Static_assert(offsetof(struct hew_extent, code) == offsetof(struct hew_extent, arena) + 3, "four bytes side by side");

@@ -3,8 +3,8 @@
  * mark: one byte for each region of a slab, which says whether the program has the region.  Slabs have marks only with
  * hardening:check or full.  A cache does not change them, so a mark is right wherever a free region lies.
  *
- * The marks lie before the slab's bits, the first region's last, in hew's own memory, out of reach of the program's
- * writes.  One more is for the beginning of the slab's tail, which is never out.
+ * The marks lie before the slab's bits, in hew's own memory, out of reach of the program's writes.  One more is for the
+ * beginning of the slab's tail, which is never out.  The extent holds what a look-up needs, in one line.
  *
  * Locks     none: the holder of the object writes its mark.  Two threads that free one object at the same moment may both
  *           see it out; the slab's bit then reports the second one.
@@ -31,34 +31,28 @@ hew_marks_wanted(void)
 HEW_INLINE uint8_t *
 hew_mark_of(const struct hew_extent *slab, uint64_t region)
 {
-    return (uint8_t *)slab->slab.bits - 1 - region;
+    return slab->marks.first + region;
 }
 
-/* The mark of a free or allocated region of class `code`, which begins at `address`. */
+/* The mark of a free or allocated region that begins at `address`. */
 HEW_INLINE uint8_t *
-hew_mark_known(uintptr_t address, unsigned code)
+hew_mark_known(uintptr_t address)
 {
     const struct hew_extent *slab = hew_map_extent_covered(address);
-    uint64_t reciprocal = hew_slab_shapes[code].reciprocal; /* see hew_slab_give() */
-    return hew_mark_of(slab, (uint64_t)((unsigned __int128)(address - slab->address) * reciprocal >> 64));
+    unsigned __int128 product = (unsigned __int128)(address - slab->address) * slab->marks.reciprocal;
+    return hew_mark_of(slab, (uint64_t)(product >> 64)); /* see hew_slab_give() */
 }
 
-/* The mark of the region that begins at `address`, where the map shows `code`, a small class; or that of the slab's tail,
- * where the tail begins.  NULL: neither. */
+/* The mark of the region that begins at `address`, where the map shows a small class; or that of the slab's tail, where
+ * the tail begins.  NULL: neither. */
 HEW_INLINE uint8_t *
-hew_mark_at(uintptr_t address, unsigned code)
+hew_mark_at(uintptr_t address)
 {
     const struct hew_extent *slab = hew_map_extent_covered(address);
-    const struct hew_slab_shape *shape = &hew_slab_shapes[code];
-    if (HEW_UNLIKELY(slab == NULL) || HEW_UNLIKELY(slab->code != code)) {
-        return NULL;
-    }
-    unsigned __int128 product =
-        (unsigned __int128)(address - slab->address) * shape->reciprocal; /* see hew_slab_give() */
-    if (HEW_UNLIKELY((uint64_t)product >= shape->reciprocal)) {
-        return NULL;
-    }
-    return hew_mark_of(slab, (uint64_t)(product >> 64));
+    HEW_ASSERT(1, slab != NULL && slab->code == hew_map_code(address));
+    uint64_t reciprocal = slab->marks.reciprocal;
+    unsigned __int128 product = (unsigned __int128)(address - slab->address) * reciprocal; /* see hew_slab_give() */
+    return HEW_LIKELY((uint64_t)product < reciprocal) ? hew_mark_of(slab, (uint64_t)(product >> 64)) : NULL;
 }
 
 #endif

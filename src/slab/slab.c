@@ -15,27 +15,44 @@ words_of(const struct hew_extent *extent)
     return (hew_slab_shape(extent)->regions + 63) / 64;
 }
 
-/* Bytes for the marks, if any: whole words, before the bits. */
-HEW_INLINE size_t
-mark_bytes_of(const struct hew_extent *extent)
+static size_t
+bit_bytes_of(const struct hew_extent *extent)
 {
-    return hew_marks_wanted() ? hew_bits_round_up(hew_slab_shape(extent)->regions + 1, sizeof *extent->slab.bits) : 0;
+    return words_of(extent) * sizeof *extent->slab.bits;
 }
 
-/* Memory for marks and bits.  NULL: there is none. */
-static HEW_NOINLINE uint64_t *
-take_bits(const struct hew_extent *extent)
+/* Bytes for the marks: whole words, before the bits. */
+static size_t
+mark_bytes_of(const struct hew_extent *extent)
+{
+    return hew_bits_round_up(hew_slab_shape(extent)->regions + 1, sizeof *extent->slab.bits);
+}
+
+static HEW_COLD HEW_NOINLINE uint64_t *
+take_marks_and_bits(struct hew_extent *extent)
 {
     size_t marks = mark_bytes_of(extent);
-    char *memory = hew_meta_take(marks + words_of(extent) * sizeof *extent->slab.bits);
-    return memory == NULL ? NULL : (uint64_t *)(memory + marks);
+    uint8_t *memory = hew_meta_take(marks + bit_bytes_of(extent));
+    if (memory == NULL) {
+        return NULL;
+    }
+    extent->marks.reciprocal = hew_slab_shape(extent)->reciprocal;
+    extent->marks.first = memory;
+    return (uint64_t *)(memory + marks);
+}
+
+/* Memory for the bits, and for the marks with them.  NULL: there is none. */
+static HEW_NOINLINE uint64_t *
+take_bits(struct hew_extent *extent)
+{
+    return hew_marks_wanted() ? take_marks_and_bits(extent) : hew_meta_take(bit_bytes_of(extent));
 }
 
 static HEW_NOINLINE void
 give_bits(struct hew_extent *extent)
 {
-    size_t marks = mark_bytes_of(extent);
-    hew_meta_give((char *)extent->slab.bits - marks, marks + words_of(extent) * sizeof *extent->slab.bits);
+    size_t marks = hew_marks_wanted() ? mark_bytes_of(extent) : 0;
+    hew_meta_give((char *)extent->slab.bits - marks, marks + bit_bytes_of(extent));
 }
 
 bool
