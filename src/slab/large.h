@@ -52,7 +52,12 @@ HEW_INLINE struct hew_extent *
 hew_large_reuse(struct hew_arena *arena, size_t size)
 {
     struct hew_extent *extent = hew_shelf_take_one(&arena->pages.heap->shelf, hew_large_usable(size), arena->index);
-    if (HEW_UNLIKELY(extent != NULL && extent->arena != arena->index)) {
+    if (extent == NULL) {
+        return NULL;
+    }
+    extent->zeroed = false; /* a pool does not say that it has written there */
+    extent->large.fresh = 0;
+    if (HEW_UNLIKELY(extent->arena != arena->index)) {
         hew_large_change_arena(arena, extent);
     }
     return extent;

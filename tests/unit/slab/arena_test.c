@@ -127,6 +127,20 @@ TEST(pages_that_one_arena_frees_serve_another)
     }
 }
 
+TEST(an_object_from_the_shelf_does_not_count_as_zero)
+{
+    if (in_child()) {
+        struct hew_arena *arena = hew_arena_get(0);
+        struct hew_extent *extent = hew_large_take(arena, 1 << 20, HEW_PAGE, HEW_CODE_SLOW);
+        CHECK(extent->zeroed);
+        memset((void *)extent->address, 1, extent->size); /* as a pool does */
+        CHECK(hew_large_keep(extent));
+        CHECK(hew_large_reuse(arena, 1 << 20) == extent);
+        CHECK(!extent->zeroed && extent->large.fresh == 0);
+        end_child();
+    }
+}
+
 TEST(an_object_from_the_shelf_is_of_the_arena_that_takes_it)
 {
     if (in_child()) {
