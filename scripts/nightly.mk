@@ -5,7 +5,8 @@
 #   tidy             clang-tidy over all of src/
 #   coverage         branches of page, slab and cache that their tests take, as a page
 #   mutants          small changes of the lower layers: which ones do the tests not notice?  MUTANTS=200 MUTANTS_SEED=1
-#   test-aarch64     builds for aarch64 and runs unit tests, settings fuzzers and whole programs under qemu-user
+#   test-aarch64     builds for aarch64 and runs unit tests, settings fuzzers and whole programs under qemu-user, programs
+#                      with pages of 4, 16 and 64 KiB
 #   compat           programs and crates written for jemalloc, with hew in its place; needs Debian's packages and cargo
 #   packages         each package built, installed in a place of its own, used and removed; the commands of the README in a clean copy;
 #                    the parts of a release made twice: half an hour; needs cargo, Debian's packages
@@ -91,10 +92,11 @@ aarch64:
 # a program aborts (unit.os.fatal), and stops at an assertion of its own when a threaded program forks (unit.control.purger).
 NOT_UNDER_QEMU = unit\.(page\.(purge|split)|meta\.map|alloc\.realloc|os\.(memory|fatal)|control\.purger)
 # Of whole programs those that neither fork nor stop threads by signals.
-UNDER_QEMU = stress|entry_points|first_call|small_share|tuning_calls|control_calls.*|alignment|contents|cxx_operators|before_main|ifunc_resolver|main_thread_exits.*|stack_cache|deepbind
+UNDER_QEMU = stress|entry_points|first_call|small_share|tuning_calls|control_calls.*|alignment|contents|cxx_operators|before_main|ifunc_resolver|main_thread_exits_last|stack_cache|deepbind
 test-aarch64: aarch64
 	$(CTEST) --test-dir build/aarch64 -R '^(unit|fuzz)\.' -E '^$(NOT_UNDER_QEMU)$$'
-	$(CTEST) --test-dir build/aarch64 -R '^preload\.($(UNDER_QEMU))$$'
+	for page in 4096 16384 65536; do \
+	  QEMU_PAGESIZE=$$page $(CTEST) --test-dir build/aarch64 -R '^preload\.($(UNDER_QEMU))$$' || exit 1; done
 
 # Not needed for anything but comparisons: a peer that cannot be built here is left out of them.
 peers:

@@ -47,8 +47,9 @@ Valkey build with.
 
 ## Differences
 
-- Sizes above 14 KiB are rounded up to whole pages, as in 5.3.1. `nallocx`, `sallocx` and
-  `malloc_usable_size` agree.
+- Sizes above 14 KiB are rounded up to whole pages, as in 5.3.1; to 16 or 64 KiB where the system's
+  pages are that large. `nallocx`, `sallocx` and `malloc_usable_size` agree. `arenas.page`, the unit of
+  `pactive` and the like, is 4,096 everywhere.
 - There are 63 small size classes, eight a doubling from 128 bytes on. Every second one is used once
   its larger neighbour has eight slabs, and one for each thread. So `nallocx` of a size may fall
   while a program runs, and never rises.

@@ -300,7 +300,7 @@ release_oldest(struct kept *own, struct hew_cache *cache)
 static size_t
 pages_of(const struct hew_extent *extent)
 {
-    return extent->size - (extent->large.guarded ? HEW_PAGE : 0);
+    return extent->size - (extent->large.guarded ? hew_system_page : 0);
 }
 
 /* The oldest large object that waits can be allocated again. */

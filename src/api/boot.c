@@ -18,6 +18,7 @@
 #include "control/settings/conf_classes.h"
 #include "control/settings/conf_sources.h"
 #include "guard/guard.h"
+#include "os/environment.h"
 #include "os/futex.h"
 #include "os/object.h"
 #include "os/threads.h"
@@ -29,6 +30,7 @@
 #include "slab/describe.h"
 #include "stats/peak.h"
 
+#include <elf.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -183,6 +185,14 @@ birth(void)
     return HEW_LIKELY(hew_options.hardening == HEW_HARDENING_OFF) || cache == NULL ? cache : harden_birth(cache);
 }
 
+/* What the kernel does not say is the largest: its multiples are whole pages of any size. */
+static HEW_COLD void
+read_system_page(void)
+{
+    size_t page = hew_environment_auxiliary(AT_PAGESZ);
+    hew_system_page = page == 0 ? HEW_SYSTEM_PAGE_MAX : page;
+}
+
 HEW_COLD void
 hew_boot(void)
 {
@@ -194,6 +204,7 @@ hew_boot(void)
         }
         return;
     }
+    read_system_page();
     hew_size_class_boot();
     hew_thread_boot();
     bool well = load_settings(); /* a setting selects the layout of the map */

@@ -196,16 +196,16 @@ memalign(size_t alignment, size_t size)
 HEW_EXPORT void *
 valloc(size_t size)
 {
-    return aligned("valloc", HEW_PAGE, size);
+    return aligned("valloc", hew_system_page, size);
 }
 
 HEW_EXPORT void *
 pvalloc(size_t size)
 {
-    if (size > HEW_SIZE_MAX - HEW_PAGE) {
+    if (size > HEW_SIZE_MAX - hew_system_page) {
         return hew_out_of_memory("pvalloc");
     }
-    return aligned("pvalloc", HEW_PAGE, hew_bits_round_up(size == 0 ? 1 : size, HEW_PAGE));
+    return aligned("pvalloc", hew_system_page, hew_system_pages(size == 0 ? 1 : size));
 }
 
 HEW_EXPORT size_t

@@ -12,6 +12,7 @@
 #define VOTES_LEAST 4  /* more requests for one size than for all others together, to cut a class to it */
 #define VOTES_MOST 255 /* a majority that has changed is outvoted in time */
 
+size_t hew_system_page = HEW_PAGE;
 struct hew_slab_shape hew_slab_shapes[HEW_CODES];
 size_t hew_small_end, hew_large_end, hew_aligned_end;
 unsigned hew_small_classes = HEW_CODE_SMALL_LAST;
@@ -55,10 +56,17 @@ uint8_t hew_small_codes[HEW_SMALL_MAX / 8 + 1] HEW_ALIGNED(HEW_CACHE_LINE) = {1,
                                                                               FOUR(256, 64, 43, 2),
                                                                               FOUR(512, 128, 51, 2),
                                                                               THREE(1024, 256, 59, 2)};
-const uint8_t hew_large_codes[HEW_LARGE_CODES_MAX / HEW_PAGE + 1] = {
+uint8_t hew_large_codes[HEW_LARGE_CODES_MAX / HEW_PAGE + 1] = {
     [4] = REGULAR(64), FOUR(4, 1, 65, 1), FOUR(8, 2, 69, 1), FOUR(16, 4, 73, 1), FOUR(32, 8, 77, 1)};
 
 _Static_assert(HEW_CODE_CACHED_LAST < HEW_CODE_GUARD, "every cached class needs a code of its own");
+
+/* Slabs begin and end with a granule, and with a page of the system. */
+static size_t
+whole_granules(size_t pages)
+{
+    return hew_bits_round_up(hew_system_pages(pages * HEW_PAGE), HEW_GRAIN) / HEW_PAGE;
+}
 
 /*
  * Returns the smallest number of whole granules that loses at most 1/40 to the slab tail and holds enough regions for a
@@ -68,7 +76,7 @@ static uint32_t
 slab_pages(size_t size)
 {
     size_t wanted = size <= 2048 ? 16 : 8;
-    for (size_t pages = HEW_GRAIN_PAGES;; pages += HEW_GRAIN_PAGES) {
+    for (size_t pages = whole_granules(1);; pages += whole_granules(1)) {
         size_t bytes = pages * HEW_PAGE;
         if (bytes / size >= wanted && bytes % size <= bytes / 40) {
             return (uint32_t)pages;
@@ -90,7 +98,7 @@ hew_size_class_set_slabs(size_t low, size_t high, size_t pages)
     slabs_are_chosen = true;
     for (unsigned code = 1; code <= HEW_CODE_SMALL_LAST; code++) {
         if (hew_code_size(code) >= low && hew_code_size(code) <= high) {
-            shape_slab(&hew_slab_shapes[code], hew_bits_round_up(pages, HEW_GRAIN_PAGES));
+            shape_slab(&hew_slab_shapes[code], whole_granules(pages));
         }
     }
 }
@@ -165,6 +173,9 @@ hew_size_class_boot(void)
     slabs_are_chosen = false;
     for (unsigned code = 1; code <= HEW_CODE_CACHED_LAST; code++) {
         set_shape(code, hew_class_size(code - 1));
+    }
+    for (size_t size = HEW_GRAIN; hew_system_page != HEW_PAGE && size <= HEW_LARGE_CODES_MAX; size += HEW_PAGE) {
+        hew_large_codes[size / HEW_PAGE] = (uint8_t)hew_usual_code(hew_system_pages(size));
     }
 }
 

@@ -40,6 +40,7 @@
 #define HEW_LG_GRAIN 14 /* one byte of the address map covers 2^14 bytes; slabs are whole granules */
 #define HEW_GRAIN ((size_t)1 << HEW_LG_GRAIN)
 #define HEW_GRAIN_PAGES (HEW_GRAIN / HEW_PAGE)
+#define HEW_SYSTEM_PAGE_MAX ((size_t)64 << 10) /* the largest that x86-64 and aarch64 have */
 
 #define HEW_SMALL_MAX ((size_t)14336)    /* 3.5 pages */
 #define HEW_CACHED_MAX ((size_t)8 << 20) /* the largest class that a thread cache can be set to hold */
@@ -148,6 +149,18 @@ struct hew_slab_shape {
 
 extern HEW_HIDDEN struct hew_slab_shape hew_slab_shapes[HEW_CODES];
 
+/* Bytes of a page of the running system: a power of two from HEW_PAGE to HEW_SYSTEM_PAGE_MAX.  Every extent, every slab
+ * and every range in a system call is a multiple of it.  HEW_PAGE stays the unit of the maps and of jemalloc's statistics.
+ * Fixed when boot begins. */
+extern HEW_HIDDEN size_t hew_system_page;
+
+/* Returns `size` rounded up to pages of the system. */
+HEW_INLINE size_t
+hew_system_pages(size_t size)
+{
+    return hew_bits_round_up(size, hew_system_page);
+}
+
 /* The number of small classes in use: their codes are 1 to this, each class larger than the one before.  Fixed once the
  * settings are read. */
 extern HEW_HIDDEN unsigned hew_small_classes;
@@ -215,10 +228,10 @@ hew_size_is_coded_large(size_t size)
  * the address of the shape, which depends on the byte. */
 extern HEW_HIDDEN uint8_t hew_small_codes[HEW_SMALL_MAX / 8 + 1];
 
-/* Request size -> code from HEW_SMALL_MAX to 256 KiB, where every class is whole pages.  Indexed by pages, rounded
- * up. */
+/* Request size -> code from HEW_SMALL_MAX to 256 KiB, where every class is whole pages of the system.  Indexed by HEW_PAGE,
+ * rounded up.  Boot writes it where the system's pages are larger. */
 #define HEW_LARGE_CODES_MAX ((size_t)256 << 10)
-extern HEW_HIDDEN const uint8_t hew_large_codes[HEW_LARGE_CODES_MAX / HEW_PAGE + 1];
+extern HEW_HIDDEN uint8_t hew_large_codes[HEW_LARGE_CODES_MAX / HEW_PAGE + 1];
 
 /* Returns the code of the class that serves a request of up to HEW_SMALL_MAX bytes. */
 HEW_INLINE uint8_t

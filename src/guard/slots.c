@@ -9,8 +9,6 @@
 
 #include <string.h>
 
-#define SLOT_BYTES ((size_t)1 << HEW_GUARD_LG_SLOT)
-#define RANGE_BYTES (HEW_GUARD_SLOTS * SLOT_BYTES)
 #define CHUNK 64u /* slots that are made ready together: their page-table entries fill one page */
 #define PATTERN 0xfb
 #define SITE_SHARE 4  /* a site is guarded less often after so many of its objects were */
@@ -30,18 +28,31 @@ static struct table {
 } *table;
 static bool tried;
 
+/* The lower half is the guard, the upper one holds the object. */
+static size_t
+slot_bytes(void)
+{
+    return 2 * (hew_system_page < HEW_GRAIN ? HEW_GRAIN : hew_system_page);
+}
+
+static size_t
+range_bytes(void)
+{
+    return HEW_GUARD_SLOTS * slot_bytes();
+}
+
 static void *
 half_of(unsigned number)
 {
-    return (void *)(hew_guard_base + number * SLOT_BYTES + SLOT_BYTES / 2);
+    return (void *)(hew_guard_base + number * slot_bytes() + slot_bytes() / 2);
 }
 
 /* Reserved, aligned to a slot. */
 static uintptr_t
 reserve(void)
 {
-    char *range = hew_os_reserve(RANGE_BYTES + SLOT_BYTES);
-    return range == NULL ? 0 : hew_bits_round_up((uintptr_t)range, SLOT_BYTES);
+    char *range = hew_os_reserve(range_bytes() + slot_bytes());
+    return range == NULL ? 0 : hew_bits_round_up((uintptr_t)range, slot_bytes());
 }
 
 /* Lock held. */
@@ -49,16 +60,16 @@ static void
 begin(void)
 {
     uintptr_t base = reserve();
-    struct table *room = base == 0 ? NULL : hew_meta_take_pages(hew_bits_round_up(sizeof *room, HEW_PAGE));
-    if (room == NULL || !hew_map_cover(base, RANGE_BYTES)) {
+    struct table *room = base == 0 ? NULL : hew_meta_take_pages(hew_system_pages(sizeof *room));
+    if (room == NULL || !hew_map_cover(base, range_bytes())) {
         return; /* what was taken stays unused: there is no second time */
     }
     room->random.state = hew_os_random_seed();
-    for (uintptr_t grain = base; grain < base + RANGE_BYTES; grain += HEW_GRAIN) {
+    for (uintptr_t grain = base; grain < base + range_bytes(); grain += HEW_GRAIN) {
         hew_map_set_code(grain, HEW_CODE_GUARD);
     }
     hew_guard_base = base;
-    hew_guard_end = base + RANGE_BYTES;
+    hew_guard_end = base + range_bytes();
     table = room;
 }
 
@@ -79,17 +90,17 @@ hew_guard_slots_begin(void)
 static bool
 open_chunk(void)
 {
-    void *chunk = (void *)(hew_guard_base + table->used * SLOT_BYTES);
+    void *chunk = (void *)(hew_guard_base + table->used * slot_bytes());
     if (table->protects) {
         return true;
     }
-    if (!hew_os_make_writable(chunk, CHUNK * SLOT_BYTES)) {
+    if (!hew_os_make_writable(chunk, CHUNK * slot_bytes())) {
         return false;
     }
-    hew_os_advise_small(chunk, CHUNK * SLOT_BYTES);
-    if (!hew_os_fence(chunk, CHUNK * SLOT_BYTES)) {
+    hew_os_advise_small(chunk, CHUNK * slot_bytes());
+    if (!hew_os_fence(chunk, CHUNK * slot_bytes())) {
         table->protects = true;
-        return hew_os_guard(chunk, CHUNK * SLOT_BYTES);
+        return hew_os_guard(chunk, CHUNK * slot_bytes());
     }
     return true;
 }
@@ -130,13 +141,13 @@ number_of(const struct hew_guard_slot *slot)
 static uintptr_t
 pages_of(const struct hew_guard_slot *slot)
 {
-    return slot->object & ~(uintptr_t)(HEW_PAGE - 1);
+    return slot->object & ~(uintptr_t)(hew_system_page - 1);
 }
 
 static size_t
 page_bytes_of(const struct hew_guard_slot *slot)
 {
-    return hew_bits_round_up(slot->object + slot->usable, HEW_PAGE) - pages_of(slot);
+    return hew_system_pages(slot->object + slot->usable) - pages_of(slot);
 }
 
 static bool
@@ -175,7 +186,7 @@ hew_guard_slot_take(size_t requested, size_t usable, const struct hew_guard_stac
     slot->requested = (uint16_t)requested;
     slot->usable = (uint16_t)usable;
     slot->high = high;
-    slot->object = (uintptr_t)half_of(number) + (high ? SLOT_BYTES / 2 - usable : 0);
+    slot->object = (uintptr_t)half_of(number) + (high ? slot_bytes() / 2 - usable : 0);
     slot->born = *born;
     slot->died = (struct hew_guard_stack){0};
     if (!open_pages(slot)) {
@@ -210,7 +221,7 @@ struct hew_guard_slot *
 hew_guard_slot_of(uintptr_t address)
 {
     return address - hew_guard_base < hew_guard_end - hew_guard_base
-               ? &table->slots[(address - hew_guard_base) >> HEW_GUARD_LG_SLOT]
+               ? &table->slots[(address - hew_guard_base) / slot_bytes()]
                : NULL;
 }
 

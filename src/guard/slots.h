@@ -5,7 +5,7 @@
  * Owns      a range of address space, reserved with the first object, and a description of each slot in hew's own
  *           memory.
  *
- *     | guard 16 KiB | 16 KiB: pages of the object, the rest guard | guard of the next slot ...
+ *     | guard 16 KiB | 16 KiB: pages of the object, the rest guard | guard of the next slot ...   (64 KiB where pages are)
  *     slot                                                          slot + 32 KiB
  *
  * The object lies at the end of the second half (`high`), or at its beginning.  The rest of its pages is filled with a
@@ -25,7 +25,6 @@
 
 #define HEW_GUARD_SLOTS 1024u
 #define HEW_GUARD_LIVE 256u
-#define HEW_GUARD_LG_SLOT (HEW_LG_GRAIN + 1)
 #define HEW_GUARD_FRAMES 16u
 #define HEW_GUARD_SITES 1024u
 

@@ -85,7 +85,8 @@ boot_piecewise(void)
             return false;
         }
         hew_code_map = (uint8_t *)places[place++];
-    } while (!hew_os_map_at(hew_code_map, HEW_PAGE)); /* read for NULL and the zero page; root 0 opens the rest */
+    } while (
+        !hew_os_map_at(hew_code_map, hew_system_page)); /* read for NULL and the zero page; root 0 opens the rest */
     piecewise = true;
     hew_space_stay_small();
     find_held(held);
@@ -227,8 +228,8 @@ open_codes(size_t root)
     if (!is_absent(root)) {
         return hew_os_make_writable(window_of(root), WINDOW_BYTES);
     }
-    size_t there = piecewise && root == 0 ? HEW_PAGE : 0; /* mapped since boot */
-    return hew_os_map_at(window_of(root) + there, WINDOW_BYTES - there);
+    size_t there = piecewise && root == 0 ? hew_system_page : 0; /* mapped since boot */
+    return there == WINDOW_BYTES || hew_os_map_at(window_of(root) + there, WINDOW_BYTES - there);
 }
 
 /* hew_map_lock held. */
@@ -254,7 +255,7 @@ size_t
 hew_map_bytes(size_t mapped)
 {
     hew_mutex_lock(&hew_map_lock);
-    size_t first_pages = 2 * HEW_PAGE * windows;
+    size_t first_pages = 2 * hew_system_page * windows;
     hew_mutex_unlock(&hew_map_lock);
     return first_pages + mapped / HEW_PAGE * sizeof(hew_map_entry) + mapped / HEW_GRAIN;
 }

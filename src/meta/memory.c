@@ -32,7 +32,7 @@ static size_t
 rounded(size_t size)
 {
     size_t lines = hew_bits_round_up(size, HEW_CACHE_LINE);
-    return lines <= HEW_PIECE_MAX ? hew_class_size(hew_class_index(lines)) : hew_bits_round_up(size, HEW_PAGE);
+    return lines <= HEW_PIECE_MAX ? hew_class_size(hew_class_index(lines)) : hew_system_pages(size);
 }
 
 static bool

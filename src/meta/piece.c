@@ -38,7 +38,7 @@ static size_t bytes_used;
 static void
 begin_page(void)
 {
-    size_t lost = (size_t)-(uintptr_t)chunk_at % HEW_PAGE;
+    size_t lost = (size_t)-(uintptr_t)chunk_at % hew_system_page;
     lost = lost < chunk_left ? lost : chunk_left;
     chunk_at += lost;
     chunk_left -= lost;
@@ -51,7 +51,7 @@ meta_carve(size_t bytes)
         begin_page();
     }
     if (bytes > CHUNK / 4 && bytes > chunk_left) {
-        void *own = hew_space_open(hew_bits_round_up(bytes, HEW_PAGE));
+        void *own = hew_space_open(hew_system_pages(bytes));
         bytes_mapped += own == NULL ? 0 : bytes;
         bytes_touched += own == NULL ? 0 : bytes;
         return own;
@@ -59,7 +59,7 @@ meta_carve(size_t bytes)
     if (bytes > chunk_left) {
         size_t size = CHUNK;
         char *chunk = hew_space_open(size);
-        while (chunk == NULL && size / 2 >= bytes && size > HEW_PAGE) { /* address space may be short */
+        while (chunk == NULL && size / 2 >= bytes && size > hew_system_page) { /* address space may be short */
             size /= 2;
             chunk = hew_space_open(size);
         }

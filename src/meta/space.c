@@ -34,7 +34,7 @@ hew_space_draw(size_t most)
     if (space_random.state == 0) {
         space_random.state = hew_os_random_seed();
     }
-    return hew_random_next(&space_random) % (most / HEW_PAGE + 1) * HEW_PAGE;
+    return hew_random_next(&space_random) % (most / hew_system_page + 1) * hew_system_page;
 }
 
 /* Begins a reservation in which `needed` bytes will be opened soon. */
@@ -65,7 +65,7 @@ hew_space_stay_small(void)
 static bool
 reserve_space(size_t size)
 {
-    size_t limit = hew_os_address_space_limit(), share = limit / RESERVE_SHARE & ~(HEW_PAGE - 1);
+    size_t limit = hew_os_address_space_limit(), share = limit / RESERVE_SHARE & ~(hew_system_page - 1);
     size_t least = size + 2 * HEW_SPACE_GUARD, most = space_small ? RESERVE_SMALL : RESERVE;
     size_t wanted = share < RESERVE_LEAST ? RESERVE_LEAST : share < most ? share : most;
     for (;;) {
@@ -78,7 +78,7 @@ reserve_space(size_t size)
         if (wanted == least) {
             return false;
         }
-        wanted = hew_bits_round_up(wanted / 2, HEW_PAGE);
+        wanted = hew_system_pages(wanted / 2);
     }
 }
 

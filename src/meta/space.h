@@ -30,7 +30,7 @@ void *hew_space_open(size_t size);
 /* Unmaps the unopened rest of the reservation, except the guards, because address space has become scarce. */
 void hew_space_narrow(void);
 
-/* Returns a random multiple of HEW_PAGE up to `most`, different in each process and at each call. */
+/* Returns a random multiple of the system's pages up to `most`, different in each process and at each call. */
 size_t hew_space_draw(size_t most);
 
 #endif

@@ -144,10 +144,10 @@ hew_os_map(size_t size, size_t alignment)
             return again;
         }
     }
-    if (alignment <= HEW_PAGE) {
+    if (alignment <= hew_system_page) {
         return os_map(NULL, size, PROT_READ | PROT_WRITE, 0);
     }
-    size_t wide = size + alignment - HEW_PAGE;
+    size_t wide = size + alignment - hew_system_page;
     if (wide < size) {
         return NULL;
     }
@@ -263,9 +263,9 @@ hew_os_purge_lazily(void *address, size_t size)
 static bool
 is_one_mapping(char *start, size_t size)
 {
-    long result = hew_syscall4(SYS_mremap, start, size, size + HEW_PAGE, 0);
+    long result = hew_syscall4(SYS_mremap, start, size, size + hew_system_page, 0);
     if (result == (long)start) {
-        hew_os_unmap(start + size, HEW_PAGE);
+        hew_os_unmap(start + size, hew_system_page);
     }
     return result == (long)start || result == -ENOMEM;
 }
@@ -345,12 +345,12 @@ hew_os_resident(void *address, size_t size)
     unsigned char pages[1024];
     size_t resident = 0, part;
     for (char *at = address; size != 0; at += part, size -= part) {
-        part = size < sizeof pages * HEW_PAGE ? size : sizeof pages * HEW_PAGE;
+        part = size < sizeof pages * hew_system_page ? size : sizeof pages * hew_system_page;
         if (hew_os_is_refused("mincore") || hew_syscall3(SYS_mincore, at, part, pages) != 0) {
             return 0;
         }
-        for (size_t page = 0; page < part / HEW_PAGE; page++) {
-            resident += (pages[page] & 1u) * HEW_PAGE;
+        for (size_t page = 0; page < part / hew_system_page; page++) {
+            resident += (pages[page] & 1u) * hew_system_page;
         }
     }
     return resident;

@@ -2,7 +2,7 @@
 /*
  * memory: the system calls for pages.
  *
- * Addresses and sizes are multiples of HEW_PAGE.  Every call is thread-safe, keeps errno and allocates nothing.
+ * Addresses and sizes are multiples of hew_system_page.  Every call is thread-safe, keeps errno and allocates nothing.
  *
  * The system may refuse any call at any time: out of memory, at a limit (address space, mappings), for locked memory,
  * in a sandbox.  Then nothing has changed, except for hew_os_purge_ranges() and HEW_OS_PLACE_LOST, and no address is
@@ -51,7 +51,7 @@ hew_os_is_refused(const char *call)
 
 /*
  * Maps new zero-filled read-write pages, which are charged only when touched (MAP_NORESERVE).  NULL: refused.
- * `alignment` is a power of two >= HEW_PAGE.  The system chooses the address.
+ * `alignment` is a power of two.  The system chooses the address.
  */
 void *hew_os_map(size_t size, size_t alignment);
 

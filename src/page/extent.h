@@ -82,7 +82,7 @@ struct hew_extent {
     bool huge;             /* a part of it may ask for huge pages, by the heap's own choice */
     union {
         uint64_t inline_bits[HEW_EXTENT_WORDS];
-        struct { /* of a slab with marks, whose bits are elsewhere: slab/mark.h */
+        struct {                 /* of a slab with marks, whose bits are elsewhere: slab/mark.h */
             uint64_t reciprocal; /* that of its shape */
             uint8_t *first;      /* the first region's mark */
         } marks;

@@ -119,7 +119,7 @@ static struct hew_extent *
 map_region(struct hew_page_heap *heap, size_t size, size_t alignment)
 {
     bool data_segment;
-    size_t whole = hew_bits_round_up(size, HEW_GRAIN);
+    size_t whole = hew_bits_round_up(hew_system_pages(size), HEW_GRAIN);
     void *memory = map_memory(heap->dss, whole, alignment, &data_segment);
     return memory == NULL ? NULL : grow_enter(heap, memory, whole, data_segment);
 }
@@ -127,9 +127,7 @@ map_region(struct hew_page_heap *heap, size_t size, size_t alignment)
 struct hew_extent *
 hew_grow_map(struct hew_page_heap *heap, size_t size, size_t alignment)
 {
-    if (alignment < HEW_GRAIN) {
-        alignment = HEW_GRAIN;
-    }
+    alignment = hew_grow_alignment(alignment);
     /* The usual step is twice the last one.  If the system refuses it, map only what is needed. */
     size_t step = hew_grow_step(heap, size);
     size_t at = step >= HEW_HUGE_PAGE && alignment < HEW_HUGE_PAGE ? HEW_HUGE_PAGE : alignment;

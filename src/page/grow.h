@@ -10,6 +10,14 @@
 
 #define HEW_GROW_FIRST ((size_t)1 << 20) /* a heap's first mapping; each later one is twice the size */
 
+/* The least alignment of a mapping: granules and the system's pages. */
+HEW_INLINE size_t
+hew_grow_alignment(size_t wanted)
+{
+    size_t least = hew_bits_round_up(hew_system_page, HEW_GRAIN);
+    return wanted < least ? least : wanted;
+}
+
 /* How much address space to map when `size` bytes are wanted: twice the last step, where possible. */
 size_t hew_grow_step(const struct hew_page_heap *heap, size_t size);
 void hew_grow_note_step(struct hew_page_heap *heap);

@@ -239,7 +239,7 @@ take_bounded(struct hew_page_heap *heap, size_t size, size_t alignment, unsigned
 struct hew_extent *
 hew_page_take(struct hew_page_heap *heap, size_t size, size_t alignment, unsigned code)
 {
-    HEW_ASSERT(1, size != 0 && ((size | alignment) & (HEW_PAGE - 1)) == 0 && (alignment & (alignment - 1)) == 0);
+    HEW_ASSERT(1, size != 0 && (size & (hew_system_page - 1)) == 0 && (alignment & (alignment - 1)) == 0);
     hew_mutex_lock(&heap->lock);
     struct hew_extent *taken =
         hew_page_is_bounded() ? take_bounded(heap, size, alignment, code) : take_held(heap, size, alignment, code);
@@ -478,7 +478,7 @@ hew_page_discard(struct hew_page_heap *heap, struct hew_extent *extent)
     size_t size = 0;
     forget_active(heap, extent, false, &size); /* first: once unmapped, another heap may get the addresses */
     if (!hew_os_try_unmap(start, size)) {
-        hew_os_unmap(start, size - HEW_PAGE);
+        hew_os_unmap(start, size - hew_system_page);
     }
 }
 

@@ -206,9 +206,7 @@ hooked_map(struct hew_page_heap *heap, size_t size, size_t alignment)
 static struct hew_extent *
 hooked_grow(struct hew_page_heap *heap, size_t size, size_t alignment)
 {
-    if (alignment < HEW_GRAIN) {
-        alignment = HEW_GRAIN;
-    }
+    alignment = hew_grow_alignment(alignment);
     size_t step = hew_grow_step(heap, size);
     if (step > size) {
         struct hew_extent *fresh = hooked_map(heap, step, alignment);

@@ -85,7 +85,7 @@ collect(struct hew_page_heap *heap, struct hew_stock *stock, size_t keep, struct
     batch->count = 0;
     batch->bytes = 0;
     while (batch->count < AT_ONCE && batch->bytes < BYTES_AT_ONCE && stock->bytes > keep) {
-        size_t surplus = hew_bits_round_up(stock->bytes - keep, HEW_PAGE);
+        size_t surplus = hew_system_pages(stock->bytes - keep);
         size_t most = surplus < BYTES_AT_ONCE ? surplus : BYTES_AT_ONCE;
         if (keep != 0 && most < HEW_HUGE_PAGE && hew_stock_oldest(stock)->huge) {
             return; /* it waits until a huge page is due, or everything */

@@ -35,7 +35,7 @@ hew_split_new_extent(struct hew_page_heap *heap, const struct hew_extent *from, 
     if (heap->spare == NULL && !refill_spare(heap)) {
         return NULL;
     }
-    HEW_ASSERT(1, size != 0 && ((address | size) & (HEW_PAGE - 1)) == 0);
+    HEW_ASSERT(1, size != 0 && ((address | size) & (hew_system_page - 1)) == 0);
     HEW_ASSERT(1, heap->spare->state == HEW_EXTENT_UNUSED && heap->counts.spare_structs != 0);
     struct hew_extent *extent = heap->spare;
     heap->spare = extent->free.next;

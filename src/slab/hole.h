@@ -2,7 +2,7 @@
 /*
  * hole: the pieces of a slab that have no memory, while the slab itself stays in use.
  *
- *     | piece 0   | piece 1   | piece 2   | piece 3   |      a piece is a page, or more in slabs of more than 32
+ *     | piece 0   | piece 1   | piece 2   | piece 3   |      a piece is a page, more in slabs of more than 32
  *     | x |   | x |   |   |   | x | x | x |   |   |   |      x: taken
  *                   absent                  absent           1 = no memory: all regions that lie there are free
  *
@@ -29,7 +29,7 @@ struct hew_hole_outing {
 HEW_INLINE size_t
 hew_hole_piece(const struct hew_slab_shape *shape)
 {
-    return (shape->pages + HEW_HOLE_PIECES - 1) / HEW_HOLE_PIECES * HEW_PAGE;
+    return hew_system_pages((shape->pages + HEW_HOLE_PIECES - 1) / HEW_HOLE_PIECES * HEW_PAGE);
 }
 
 /* Bytes of those pieces. */

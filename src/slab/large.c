@@ -41,14 +41,15 @@ guard_due(struct hew_arena *arena)
 static void
 large_guard(struct hew_extent *extent)
 {
-    extent->large.guarded = hew_os_guard((void *)(hew_extent_end(extent) - HEW_PAGE), HEW_PAGE);
+    extent->large.guarded = hew_os_guard((void *)(hew_extent_end(extent) - hew_system_page), hew_system_page);
 }
 
 /* False: the page cannot be made accessible again. */
 static bool
 unguard(struct hew_extent *extent)
 {
-    return !extent->large.guarded || hew_os_make_writable((void *)(hew_extent_end(extent) - HEW_PAGE), HEW_PAGE);
+    return !extent->large.guarded ||
+           hew_os_make_writable((void *)(hew_extent_end(extent) - hew_system_page), hew_system_page);
 }
 
 /* Of several threads that free one object, one continues. */
@@ -108,8 +109,8 @@ hew_large_take(struct hew_arena *arena, size_t size, size_t alignment, unsigned 
 {
     size_t usable = code != HEW_CODE_SLOW ? hew_code_size(code) : hew_large_usable(size);
     bool guarded = guard_due(arena);
-    struct hew_extent *extent =
-        hew_page_take(arena->pages.heap, usable + (guarded ? HEW_PAGE : 0), alignment, guarded ? HEW_CODE_SLOW : code);
+    struct hew_extent *extent = hew_page_take(arena->pages.heap, usable + (guarded ? hew_system_page : 0), alignment,
+                                              guarded ? HEW_CODE_SLOW : code);
     if (extent != NULL) {
         HEW_ASSERT(1, extent->state == HEW_EXTENT_ACTIVE && extent->size >= usable &&
                           (code != HEW_CODE_SLOW || usable >= size));

@@ -21,7 +21,8 @@
 HEW_INLINE unsigned
 hew_large_code(size_t size)
 {
-    return size > HEW_LARGE_CODES_MAX && size > hew_options.tcache_max ? HEW_CODE_SLOW : hew_usual_code(size);
+    return size > HEW_LARGE_CODES_MAX && size > hew_options.tcache_max ? HEW_CODE_SLOW
+                                                                       : hew_usual_code(hew_system_pages(size));
 }
 
 /* Bytes that a program may use: those of the class; above the classes, whole pages or (an option) the class size. */
@@ -29,8 +30,8 @@ HEW_INLINE size_t
 hew_large_usable(size_t size)
 {
     return hew_large_code(size) == HEW_CODE_SLOW && hew_options.disable_large_size_classes
-               ? hew_bits_round_up(size, HEW_PAGE)
-               : hew_class_round_large(size);
+               ? hew_system_pages(size)
+               : hew_class_round_large(hew_system_pages(size));
 }
 
 /*

@@ -335,8 +335,11 @@ main(int count, char **words)
     machine_habits.accesses_between = 1u << 20;
     machine_boot(threads_set == 0 ? 200 : threads_set + 8);
     kernel_boot();
-    kernel_habits = (struct kernel_habits){
-        .mappings_most = KERNEL_MAPPINGS_MOST, .bytes_most = SIZE_MAX, .knows_ranges = true, .knows_lazily = true};
+    kernel_habits = (struct kernel_habits){.page = KERNEL_PAGE,
+                                           .mappings_most = KERNEL_MAPPINGS_MOST,
+                                           .bytes_most = SIZE_MAX,
+                                           .knows_ranges = true,
+                                           .knows_lazily = true};
     puts("| threads | settings | pairs | MiB allocated at most | MiB held at most | in the quietest hour |");
     puts("|---|---|---|---|---|---|");
     for (unsigned step = 0; step < sizeof steps / sizeof *steps; step++) {

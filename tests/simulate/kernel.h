@@ -14,7 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define KERNEL_PAGE ((size_t)4096)
+#define KERNEL_PAGE ((size_t)4096) /* of the true system; the simulated one has kernel_habits.page */
 #define KERNEL_BASE UINT64_C(0x200000000000)
 #define KERNEL_BYTES ((size_t)1 << 38)
 #define KERNEL_MAPPINGS_MOST 30000 /* the true limit, 65530, is also that of this process */
@@ -36,6 +36,7 @@ enum kernel_call {
 
 struct kernel_habits {
     uint16_t refuses[KERNEL_CALLS]; /* of 65536 calls */
+    size_t page;
     unsigned mappings_most;
     size_t bytes_most; /* RLIMIT_AS */
     bool knows_ranges, knows_lazily, from_below, anywhere;

@@ -23,7 +23,7 @@ static uintptr_t program_break = BREAK_BASE;
 static size_t
 rounded(size_t size)
 {
-    return (size + KERNEL_PAGE - 1) & ~(KERNEL_PAGE - 1);
+    return (size + kernel_habits.page - 1) & ~(kernel_habits.page - 1);
 }
 
 static void *
@@ -77,7 +77,7 @@ too_many(int growth)
 static bool
 is_bad(uintptr_t address, size_t size)
 {
-    return (address | size) % KERNEL_PAGE != 0 || size == 0 || address < KERNEL_BASE || size > END - address;
+    return (address | size) % kernel_habits.page != 0 || size == 0 || address < KERNEL_BASE || size > END - address;
 }
 
 /* The lowest free place of that size from `from` on; 0: none. */
@@ -109,11 +109,13 @@ free_below(size_t size)
 static uintptr_t
 find_place(uintptr_t hint, size_t size)
 {
-    if (hint >= LOWEST && hint % KERNEL_PAGE == 0 && hint + size <= END && mappings_inside(hint, hint + size) == 0) {
+    if (hint >= LOWEST && hint % kernel_habits.page == 0 && hint + size <= END &&
+        mappings_inside(hint, hint + size) == 0) {
         return hint;
     }
     if (kernel_habits.anywhere) {
-        uintptr_t place = free_above(LOWEST + machine_below((END - LOWEST) / KERNEL_PAGE) * KERNEL_PAGE, size);
+        uintptr_t place =
+            free_above(LOWEST + machine_below((END - LOWEST) / kernel_habits.page) * kernel_habits.page, size);
         return place != 0 ? place : free_above(LOWEST, size);
     }
     return kernel_habits.from_below ? free_above(LOWEST, size) : free_below(size);
@@ -187,9 +189,9 @@ static void
 take_some(uintptr_t address, size_t size)
 {
     size_t taken = 0; /* of the pages right before, which go in one call */
-    for (size_t offset = 0; offset <= size; offset += KERNEL_PAGE) {
+    for (size_t offset = 0; offset <= size; offset += kernel_habits.page) {
         if (offset < size && machine_below(2) == 0) {
-            taken += KERNEL_PAGE;
+            taken += kernel_habits.page;
         } else if (taken != 0) {
             madvise(at(address + offset - taken), taken, MADV_DONTNEED);
             taken = 0;
@@ -200,6 +202,9 @@ take_some(uintptr_t address, size_t size)
 long
 kernel_madvise(uintptr_t address, size_t size, int advice)
 {
+    if ((address | size) % kernel_habits.page != 0) { /* the end would be rounded up, to what others have */
+        machine_finding("madvise(%#lx, %zu, %d) of parts of pages", address, size, advice);
+    }
     if (is_bad(address, size)) {
         return size == 0 ? 0 : -EINVAL;
     }
@@ -260,13 +265,34 @@ kernel_mremap(uintptr_t from, size_t size, size_t new_size, int flags, uintptr_t
     return (long)to;
 }
 
+static size_t
+resident_in(uintptr_t address, size_t size)
+{
+    unsigned char pages[1024];
+    size_t resident = 0, part;
+    for (uintptr_t begin = address; begin < address + size; begin += part) {
+        part = address + size - begin;
+        part = part < sizeof pages * KERNEL_PAGE ? part : sizeof pages * KERNEL_PAGE;
+        if (mincore(at(begin), part, pages) == 0) {
+            for (size_t i = 0; i < part / KERNEL_PAGE; i++) {
+                resident += pages[i] & 1 ? KERNEL_PAGE : 0;
+            }
+        }
+    }
+    return resident;
+}
+
 long
 kernel_mincore(uintptr_t address, size_t size, unsigned char *pages)
 {
     if (kernel_refuses(KERNEL_MINCORE) || is_bad(address, size) || mappings_inside(address, address + size) != size) {
         return -ENOMEM;
     }
-    return mincore(at(address), size, pages) == 0 ? 0 : -errno;
+    size_t page = kernel_habits.page;
+    for (size_t offset = 0; offset < size; offset += page) {
+        pages[offset / page] = resident_in(address + offset, page) != 0;
+    }
+    return 0;
 }
 
 uintptr_t
@@ -307,28 +333,14 @@ kernel_mappings(void)
     return mappings_count;
 }
 
-static size_t
-resident_of(const struct mapping *mapping)
-{
-    unsigned char pages[1024];
-    size_t resident = 0, part;
-    for (uintptr_t begin = mapping->begin; begin < mapping->end; begin += part) {
-        part = mapping->end - begin < sizeof pages * KERNEL_PAGE ? mapping->end - begin : sizeof pages * KERNEL_PAGE;
-        if (mincore(at(begin), part, pages) == 0) {
-            for (size_t i = 0; i < part / KERNEL_PAGE; i++) {
-                resident += pages[i] & 1 ? KERNEL_PAGE : 0;
-            }
-        }
-    }
-    return resident;
-}
-
 size_t
 kernel_resident(void)
 {
     size_t resident = 0;
     for (unsigned i = 0; i < mappings_count; i++) {
-        resident += mappings[i].protection == (PROT_READ | PROT_WRITE) ? resident_of(&mappings[i]) : 0;
+        resident += mappings[i].protection == (PROT_READ | PROT_WRITE)
+                        ? resident_in(mappings[i].begin, mappings[i].end - mappings[i].begin)
+                        : 0;
     }
     return resident;
 }
@@ -340,6 +352,6 @@ kernel_say(void)
         size_t size = mappings[i].end - mappings[i].begin;
         bool small = size < KERNEL_BYTES / 64;
         printf("  mapped: %#lx, %zu KiB, protection %d, %zu KiB resident\n", mappings[i].begin, size / 1024,
-               mappings[i].protection, small ? resident_of(&mappings[i]) / 1024 : 0);
+               mappings[i].protection, small ? resident_in(mappings[i].begin, size) / 1024 : 0);
     }
 }

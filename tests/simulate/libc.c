@@ -36,9 +36,16 @@ static uintptr_t stack_end[] = {
     AT_PHDR,   0x400040, AT_RANDOM, (uintptr_t)random_bytes, /* vector */
     AT_PAGESZ, 4096,     AT_NULL,   0,
 };
+#define PAGE_AT 8 /* the number behind AT_PAGESZ */
 char **simulated_environ;
 uintptr_t *simulated___libc_stack_end = stack_end;
 char *simulated___curbrk;
+
+void
+process_set_page(size_t bytes)
+{
+    stack_end[PAGE_AT] = bytes;
+}
 
 DECLARED(int *, __errno_location, (void))
 {

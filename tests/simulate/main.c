@@ -57,6 +57,8 @@ read_number(const char *name, uint64_t value, struct wishes *wishes, struct run_
         wishes->operations = value;
     } else if (strcmp(name, "--seconds") == 0) {
         wishes->seconds = value;
+    } else if (strcmp(name, "--page") == 0) {
+        plan->page = (uint32_t)value;
     } else if (strcmp(name, "--seed") == 0) {
         wishes->seed = value;
     } else {

@@ -17,8 +17,8 @@
 
 struct run_plan {
     uint64_t seed;
-    uint32_t operations; /* of each thread */
-    uint32_t threads;    /* 0: as the seed says */
+    uint32_t operations;    /* of each thread */
+    uint32_t threads, page; /* 0: as the seed says */
     bool no_refusals, no_preemption, ordered_stores, say;
     const char *settings; /* besides what the seed says, or NULL */
     uint32_t control;     /* + 1: of the calls in controls.c only this one, and that often; 0: all */

@@ -236,8 +236,11 @@ main(int count, char **words)
     result = mmap(NULL, sizeof *result, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     machine_boot(COST_PROCESSORS + 4);
     kernel_boot();
-    kernel_habits = (struct kernel_habits){
-        .mappings_most = KERNEL_MAPPINGS_MOST, .bytes_most = SIZE_MAX, .knows_ranges = true, .knows_lazily = true};
+    kernel_habits = (struct kernel_habits){.page = KERNEL_PAGE,
+                                           .mappings_most = KERNEL_MAPPINGS_MOST,
+                                           .bytes_most = SIZE_MAX,
+                                           .knows_ranges = true,
+                                           .knows_lazily = true};
     puts("| workload | processors | locks taken | changes of owner | waits | page locks | metadata locks | atomic "
          "changes | "
          "lines for hew | lines for the program | ms for a million pairs | times one processor |");

@@ -214,6 +214,25 @@ TEST(the_table_of_large_sizes_agrees_with_the_formula)
     }
 }
 
+TEST(where_pages_are_larger_slabs_and_large_classes_are_whole_ones)
+{
+    uint8_t before[sizeof hew_large_codes];
+    memcpy(before, hew_large_codes, sizeof before);
+    for (hew_system_page = 4 * HEW_PAGE; hew_system_page <= HEW_SYSTEM_PAGE_MAX; hew_system_page *= 4) {
+        hew_size_class_boot();
+        for (unsigned code = 1; code <= HEW_CODE_SMALL_LAST; code++) {
+            CHECK_EQUAL(hew_slab_shapes[code].pages * HEW_PAGE % hew_system_page, 0);
+        }
+        for (size_t size = HEW_SMALL_MAX + 1; size <= HEW_LARGE_CODES_MAX; size++) {
+            size_t got = hew_code_size(hew_paged_code(size));
+            CHECK(got >= size && got % hew_system_page == 0);
+        }
+    }
+    hew_system_page = HEW_PAGE;
+    memcpy(hew_large_codes, before, sizeof before);
+    hew_size_class_boot();
+}
+
 TEST(slabs_are_whole_grains_that_lose_at_most_a_fortieth)
 {
     hew_size_class_boot();
