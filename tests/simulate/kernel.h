@@ -39,7 +39,7 @@ struct kernel_habits {
     size_t page;
     unsigned mappings_most;
     size_t bytes_most; /* RLIMIT_AS */
-    bool knows_ranges, knows_lazily, from_below, anywhere;
+    bool knows_ranges, knows_lazily, knows_fences, from_below, anywhere;
     bool loses_place; /* a refused mremap has unmapped the new place */
     unsigned processors, quota;
 };

@@ -10,6 +10,11 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#ifndef MADV_GUARD_INSTALL
+#define MADV_GUARD_INSTALL 102
+#define MADV_GUARD_REMOVE 103
+#endif
+
 #define END (KERNEL_BASE + KERNEL_BYTES)
 #define BREAK_BASE                                                                                                     \
     (KERNEL_BASE + KERNEL_BYTES / 4) /* where the data segment would be: what lies below is never given out */
@@ -211,12 +216,14 @@ kernel_madvise(uintptr_t address, size_t size, int advice)
     if (mappings_inside(address, address + size) != size) {
         machine_finding("madvise(%#lx, %zu, %d) of what is not mapped", address, size, advice);
     }
-    if (kernel_refuses(KERNEL_MADVISE) || (advice == MADV_FREE && !kernel_habits.knows_lazily)) {
+    bool fence = advice == MADV_GUARD_INSTALL || advice == MADV_GUARD_REMOVE;
+    if (kernel_refuses(KERNEL_MADVISE) || (advice == MADV_FREE && !kernel_habits.knows_lazily) ||
+        (fence && !kernel_habits.knows_fences)) {
         return -EINVAL;
     }
     if (advice == MADV_FREE) {
         take_some(address, size);
-    } else if (advice == MADV_DONTNEED) {
+    } else if (advice == MADV_DONTNEED || fence) { /* a true system before Linux 6.13 knows none either */
         return madvise(at(address), size, advice) == 0 ? 0 : -errno;
     }
     return 0;

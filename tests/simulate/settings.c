@@ -148,8 +148,9 @@ settings_draw(const struct run_plan *plan, char *text, size_t room)
     draw_kernel(plan);
     draw_program(plan);
     draw_library(plan, text, room);
-    objects_thorough = below(8) == 0; /* the last two: what a seed means stays */
+    objects_thorough = below(8) == 0; /* the last ones: what a seed means stays */
     size_t page = below(2) == 0 ? KERNEL_PAGE : ONE_OF(16384, 65536);
     kernel_habits.page = plan->page != 0 ? plan->page : page;
     process_set_page(kernel_habits.page);
+    kernel_habits.knows_fences = below(2) == 0;
 }
