@@ -22,10 +22,11 @@ static bool slabs_are_chosen; /* by settings, by their sizes */
 /* The size that most requests of a coarse class ask for, by the majority vote of Boyer and Moore: a request for another
  * size takes a vote away, and the last one lost makes place for its size.  Relaxed: a vote lost between threads is one
  * of many. */
-static struct {
+struct vote {
     _Atomic uint16_t size, votes;
     _Atomic bool opened; /* the fine class below it */
-} asked[HEW_CODE_SMALL_LAST + 1];
+};
+static struct vote asked[HEW_CODE_SMALL_LAST + 1];
 
 /* The code that is `usual` with a quantum of 16 bytes, and `small` with one of 8. */
 #define CODE(usual, small) (HEW_LG_QUANTUM == 4 ? (usual) : (small))

@@ -25,8 +25,8 @@ struct whole {
 struct hew_mutex hew_meta_lock = HEW_MUTEX(meta);
 
 /* All guarded by hew_meta_lock. */
-static struct hew_piece *free_pieces[HEW_CODES] HEW_ALIGNED(HEW_PAGE); /* first_chunk follows: see cmake/first.txt */
-static char first_chunk[FIRST_CHUNK] HEW_ALIGNED(HEW_CACHE_LINE);
+static struct hew_piece *free_pieces[HEW_CODES];
+static char first_chunk[FIRST_CHUNK] HEW_ALIGNED(HEW_PAGE);
 static struct whole *free_wholes;
 static char *chunk_at = first_chunk;
 static size_t chunk_left = FIRST_CHUNK;
