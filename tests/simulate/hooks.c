@@ -176,7 +176,8 @@ void *simulated_memmove(void *to, const void *from, size_t size);
 
 /* A page that was never touched costs more than all else.  Of a large range zeros are written where something is; of other
  * bytes (junk, which no model reads) only every 16th page gets some. */
-#define DONE_WHOLE ((size_t)32 << 10) /* what is smaller is filled and copied as it comes */
+/* What is smaller is filled and copied as it comes: also the pages of a guarded object. */
+#define DONE_WHOLE ((size_t)64 << 10)
 #define PAGES_AT_ONCE 256
 #define JUNK_STEP 16
 
