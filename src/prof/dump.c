@@ -169,7 +169,7 @@ write_snapshot(struct dump *dump, int file, const char *path)
 static bool
 write_profile(int file, const char *path, char kind, struct hew_dump_leak *leak)
 {
-    size_t bytes = hew_bits_round_up(sizeof(struct dump), HEW_PAGE);
+    size_t bytes = hew_system_pages(sizeof(struct dump));
     struct dump *dump = hew_os_map(bytes, HEW_PAGE);
     if (dump == NULL) {
         return false;

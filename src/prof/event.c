@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "prof/event.h"
 
-#include "base/bits.h"
 #include "base/options.h"
 #include "base/size_class.h"
 #include "meta/memory.h"
@@ -168,7 +167,7 @@ text_under_lock(size_t (*measure)(void), size_t *bytes)
         if (memory != NULL) {
             hew_os_unmap(memory, *bytes);
         }
-        *bytes = hew_bits_round_up(needed + needed / 4, HEW_PAGE);
+        *bytes = hew_system_pages(needed + needed / 4);
         memory = hew_os_map(*bytes, HEW_PAGE);
         if (memory == NULL) {
             return NULL;
@@ -234,7 +233,7 @@ measure_log(void)
 static bool
 write_text(const char *path, const struct hew_text *text)
 {
-    size_t bytes = hew_bits_round_up(sizeof(struct hew_sink), HEW_PAGE);
+    size_t bytes = hew_system_pages(sizeof(struct hew_sink));
     struct hew_sink *sink = hew_os_map(bytes, HEW_PAGE);
     bool written = sink != NULL && hew_sink_open(sink, path);
     if (written) {

@@ -111,7 +111,7 @@ begin_told(const struct hew_event *logged)
         most = event->begin.thread > most ? event->begin.thread : most;
         most = event->end.thread > most ? event->end.thread : most;
     }
-    size_t bytes = hew_bits_round_up(most / 8 + sizeof(uint64_t), HEW_PAGE);
+    size_t bytes = hew_system_pages(most / 8 + sizeof(uint64_t));
     return (struct told){hew_os_map(bytes, HEW_PAGE), bytes, false};
 }
 

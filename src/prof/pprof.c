@@ -301,7 +301,7 @@ bool
 hew_pprof_write(struct hew_sink *sink, const struct hew_snapshot *snapshot)
 {
     size_t bytes = sizeof(struct writer) + frames_in(snapshot) * sizeof(uintptr_t);
-    bytes = hew_bits_round_up(bytes, HEW_PAGE);
+    bytes = hew_system_pages(bytes);
     struct writer *writer = hew_os_map(bytes, HEW_PAGE);
     if (writer == NULL) {
         return false;

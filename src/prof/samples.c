@@ -5,7 +5,6 @@
  */
 #include "prof/samples.h"
 
-#include "base/bits.h"
 #include "base/size_class.h"
 #include "os/memory.h"
 #include "prof/profiler.h"
@@ -100,7 +99,7 @@ hew_samples_take(struct hew_samples *samples)
             return true;
         }
         hew_samples_give(samples);
-        samples->memory_bytes = hew_bits_round_up(bytes + bytes / 8 + 1, HEW_GRAIN);
+        samples->memory_bytes = hew_system_pages(bytes + bytes / 8 + 1);
         samples->memory = hew_os_map(samples->memory_bytes, HEW_PAGE);
         if (samples->memory == NULL) {
             return false;

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "prof/snapshot.h"
 
-#include "base/bits.h"
 #include "base/size_class.h"
 #include "os/memory.h"
 
@@ -85,7 +84,7 @@ hew_snapshot_take(struct hew_snapshot *snapshot, uint64_t interval)
             return true;
         }
         hew_snapshot_give(snapshot);
-        snapshot->memory_bytes = hew_bits_round_up(bytes_for(sizes) + bytes_for(sizes) / 8 + 1, HEW_GRAIN);
+        snapshot->memory_bytes = hew_system_pages(bytes_for(sizes) + bytes_for(sizes) / 8 + 1);
         snapshot->memory = hew_os_map(snapshot->memory_bytes, HEW_PAGE);
         if (snapshot->memory == NULL) {
             return false;

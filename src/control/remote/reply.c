@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-#define FIRST_BYTES ((size_t)16 << 10)
+#define FIRST_BYTES HEW_SYSTEM_PAGE_MAX
 
 static bool
 grow(struct hew_reply *reply, size_t wanted)
