@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
+import optuna
 import pytest
 
 from conftest import good_run
@@ -114,6 +115,25 @@ def test_a_study_goes_on_where_another_process_left_it(tmp_path: Path) -> None:
         Tried(other, {}, 0, "killed by SIGSEGV"),
     ]
     assert candidate not in [one for _, one in second.ask(3, BASE)]
+
+
+def test_a_proposal_that_another_process_was_given_as_well_and_has_finished_is_passed_over(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first, second = (
+        Study(str(tmp_path / "study.db"), {"command": ["a"]}, (CHOICE,), BOTH, sampler_of("random", seed, BOTH))
+        for seed in (1, 2)
+    )
+    ask = first._study.ask
+
+    def ask_and_lose() -> optuna.Trial:
+        trial = ask()
+        if trial.number == 0:
+            second._study.tell(trial.number, state=optuna.trial.TrialState.FAIL)
+        return trial
+
+    monkeypatch.setattr(first._study, "ask", ask_and_lose)
+    assert len(first.ask(2, BASE)) == 2
 
 
 def test_a_study_of_another_command_is_refused(tmp_path: Path) -> None:

@@ -33,6 +33,7 @@ class Client:
     def __init__(self, port: int, name: str, clean: bool = True) -> None:
         self.socket = socket.create_connection(("127.0.0.1", port), 60)
         self.stream = self.socket.makefile("rb")
+        self.early: list[tuple[int, int, bytes]] = []  # messages that came before the answer to a request
         self.socket.sendall(packet(CONNECT, 0, text("MQTT") + bytes([4, 2 if clean else 0, 0, 120]) + text(name)))
         self.wait_for(CONNACK)
 
@@ -47,9 +48,12 @@ class Client:
                 return first >> 4, first & 15, self.stream.read(length)
 
     def wait_for(self, wanted: int) -> bytes:
-        kind, _, body = self.read()
-        assert kind == wanted, (kind, wanted)
-        return body
+        while True:
+            kind, flags, body = self.read()
+            if kind != PUBLISH:
+                assert kind == wanted, (kind, wanted)
+                return body
+            self.early.append((kind, flags, body))
 
     def subscribe(self, topic: str, quality: int) -> None:
         self.socket.sendall(packet(SUBSCRIBE, 2, struct.pack(">H", 1) + text(topic) + bytes([quality])))
@@ -63,7 +67,7 @@ class Client:
         """So many messages, each acknowledged."""
         found = []
         while len(found) < count:
-            kind, flags, body = self.read()
+            kind, flags, body = self.early.pop(0) if self.early else self.read()
             assert kind == PUBLISH, kind
             length = struct.unpack(">H", body[:2])[0]
             at = 2 + length

@@ -92,7 +92,11 @@ class Study:
         tries = 0
         while len(found) < count and tries < ASKS:
             trial = self._study.ask()
-            candidate = self._candidate(trial)
+            try:
+                candidate = self._candidate(trial)
+            except optuna.exceptions.UpdateFinishedTrialError:  # another process was given it as well, and is done
+                tries += 1
+                continue
             known = next((one for one in (as_it_is, *self.tried()) if one.candidate == candidate), None)
             if known is None and all(candidate != other for _, other in found):
                 found.append((trial, candidate))
