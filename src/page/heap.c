@@ -239,7 +239,8 @@ take_bounded(struct hew_page_heap *heap, size_t size, size_t alignment, unsigned
 struct hew_extent *
 hew_page_take(struct hew_page_heap *heap, size_t size, size_t alignment, unsigned code)
 {
-    HEW_ASSERT(1, size != 0 && (size & (hew_system_page - 1)) == 0 && (alignment & (alignment - 1)) == 0);
+    HEW_ASSERT(1, size != 0 && (size & (hew_system_page - 1)) == 0);
+    HEW_ASSERT(1, (alignment & (HEW_PAGE - 1)) == 0 && (alignment & (alignment - 1)) == 0);
     hew_mutex_lock(&heap->lock);
     struct hew_extent *taken =
         hew_page_is_bounded() ? take_bounded(heap, size, alignment, code) : take_held(heap, size, alignment, code);
