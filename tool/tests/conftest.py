@@ -12,6 +12,7 @@ import subprocess
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -121,16 +122,17 @@ def build(compiler: str, target: Path, source: str, *flags: str) -> Path:
 
 @pytest.fixture(scope="session")
 def programs(compiler: str, tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], list[str]]:
-    """Words to run, with the program built."""
+    """Words to run, with the program built when it is first wanted."""
     folder = tmp_path_factory.mktemp("programs")
-    built = {
-        source.stem: build(compiler, folder / source.stem, source.read_text(), "-O1", "-fno-builtin", "-pthread")
-        for source in PROGRAMS.glob("*.c")
-    }
+
+    @cache
+    def built(name: str) -> str:
+        source = (PROGRAMS / f"{name}.c").read_text()
+        return str(build(compiler, folder / name, source, "-O1", "-fno-builtin", "-pthread"))
 
     def words(line: str) -> list[str]:
         name, *rest = line.split()
-        return [str(built[name]), *rest]
+        return [built(name), *rest]
 
     return words
 

@@ -22,8 +22,8 @@ from waiting import waiting
 
 KILLS = Path(__file__).resolve().parents[2] / "scripts" / "swap_kills.py"
 HOLDER = str(Path(__file__).parent / "killed_holder.py")
-# Every so many steps. scripts/swap_soak.py takes all of them.
-STRIDE = int(os.environ.get("HEW_KILL_STRIDE", "9"))
+# Every so many steps, of some hundreds. `make swap-soak` takes all of them.
+STRIDE = int(os.environ.get("HEW_KILL_STRIDE", "27"))
 pytestmark = MARKS
 
 
