@@ -2,6 +2,7 @@
 """Memory over time, and what is really mapped."""
 
 import os
+import subprocess
 import sys
 import tempfile
 from collections.abc import Callable
@@ -109,6 +110,16 @@ def test_a_process_whose_loader_is_at_work_is_not_judged() -> None:
     assert is_loading({loader, program})
     assert not is_loading({loader, program, Path("/usr/lib/libc.so.6")})
     assert not is_loading({program})
+
+
+def test_a_process_that_has_ended_is_not_judged(library: Path) -> None:
+    ended = subprocess.Popen(["sleep", "0"])
+    os.waitid(os.P_PID, ended.pid, os.WEXITED | os.WNOWAIT)
+    sampler = Sampler(ended.pid, library)
+    for now in (0.0, 1.0, 2.0, 3.0):
+        sampler._look([ended.pid], now)
+    assert not sampler.misses_library()
+    ended.wait()
 
 
 def test_an_allocator_that_nobody_asked_for_is_named(library: Path, tmp_path: Path) -> None:

@@ -113,7 +113,7 @@ class Sampler:
                 sighting = self.seen[pid] = Sighting(now, start_time(pid), words)
             if sighting.looks < len(LOOKS) and now - sighting.since >= LOOKS[sighting.looks]:
                 mapped = mapped_libraries(pid)
-                sighting.looks += not is_loading(mapped)
+                sighting.looks += bool(mapped) and not is_loading(mapped)  # nothing is mapped: it has ended
                 sighting.allocators |= {path for path in mapped if path == self._library or is_allocator(path)}
 
     def _add(self, point: RssPoint) -> None:
