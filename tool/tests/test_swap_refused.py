@@ -4,7 +4,9 @@
 import os
 import shutil
 import signal
+import struct
 import subprocess
+import tempfile
 from dataclasses import replace
 from pathlib import Path
 
@@ -126,6 +128,23 @@ def test_a_program_with_other_rights_than_its_users_is_refused(compiler: str, tm
         if str(NOBODY) not in Path(f"/proc/{child.pid}/status").read_text().split():
             pytest.skip("the folder of the tests is mounted nosuid")
         with pytest.raises(HewError, match=r"runs with other rights than its user's .* link its program with hew"):
+            swap(child.pid, ours)
+
+
+def test_a_program_with_file_capabilities_is_refused(compiler: str, ours: Path) -> None:
+    if os.geteuid() != 0:
+        pytest.skip("only root can give a program capabilities")
+    with tempfile.TemporaryDirectory() as folder:  # pytest's own is closed to other users
+        Path(folder).chmod(0o755)
+        program = build(compiler, Path(folder) / "sleeps", sleeps(), "-O1")
+        effective, bind_service = 0x02000001, 1 << 10
+        try:
+            os.setxattr(program, "security.capability", struct.pack("<5I", effective, bind_service, 0, 0, 0))
+        except OSError as error:
+            pytest.skip(f"the folder of the tests has no file capabilities: {error}")
+        as_nobody = ["setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups", str(program)]
+        reason = r"runs with other rights than its user's .* link its program with hew"
+        with waiting(as_nobody, {}) as child, pytest.raises(HewError, match=reason):
             swap(child.pid, ours)
 
 
